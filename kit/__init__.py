@@ -1,0 +1,1 @@
+"""What every program needs, and nothing about law."""

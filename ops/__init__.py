@@ -1,0 +1,1 @@
+"""Operator commands: the one-machine stack, migrations, keys, people, and small tools around them."""
