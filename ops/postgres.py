@@ -19,6 +19,7 @@ from urllib.parse import quote
 from kit import limits
 from ops import child
 from ops.child import Identity
+from ops.files import write_private
 from ops.pg_binaries import BUILTIN_LOCALE_SINCE, Binaries, PostgresError, find
 
 SUPERUSER = "postgres"
@@ -178,7 +179,20 @@ class Postgres:
         locale = ["--locale=C"]
         if self.binaries.major >= BUILTIN_LOCALE_SINCE:
             locale += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        command = [str(self.binaries.bin / "initdb"), "-D", str(partial), "-U", SUPERUSER, "-A", "scram-sha-256", f"--pwfile={given}", "-E", "UTF8", "-k", *locale]
+        command = [
+            str(self.binaries.bin / "initdb"),
+            "-D",
+            str(partial),
+            "-U",
+            SUPERUSER,
+            "-A",
+            "scram-sha-256",
+            f"--pwfile={given}",
+            "-E",
+            "UTF8",
+            "-k",
+            *locale,
+        ]
         with self._log().open("ab") as log:
             process = self._popen([*command, *([] if self.fsync else ["--no-sync"])], log.fileno())
         ended = await _ended(process, limits.POSTGRES_INIT_SECONDS)
@@ -192,7 +206,9 @@ class Postgres:
         assert self.binaries is not None
         made_by = int((self.pgdata / "PG_VERSION").read_text(encoding="ascii").strip())
         if made_by != self.binaries.major:
-            raise PostgresError(f"{self.pgdata} was made by PostgreSQL {made_by}, and PostgreSQL {self.binaries.major} is what is installed here.")
+            raise PostgresError(
+                f"{self.pgdata} was made by PostgreSQL {made_by}, and PostgreSQL {self.binaries.major} is what is installed here."
+            )
 
     def _postmaster(self) -> tuple[int, str] | None:
         try:
@@ -224,15 +240,6 @@ class Postgres:
         raise PostgresError(f"the database server was not ready within {limits.POSTGRES_START_SECONDS:g} s; see {self.log_file}.")
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        out.write(text)
-    partial.replace(path)
-
-
 async def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
     for _ in range(int(seconds / 0.01)):
         if process.poll() is not None:
@@ -246,4 +253,3 @@ def _is_postgres(pid: int) -> bool:
         return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() == "postgres"
     except OSError:
         return False
-

@@ -1,0 +1,70 @@
+"""Dispatches the operator commands of ./run."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+from ops.layout import ROOT
+
+# command -> (module of ops, what it does)
+COMMANDS = {
+    "up": ("ops.up", "start everything on this machine and say how to connect"),
+    "down": ("ops.down", "stop what `up` started"),
+    "call": ("ops.call", "call one tool over MCP"),
+    "tools": ("ops.tools", "list the tools, or explain one"),
+    "keys": ("ops.keys", "create, list and revoke API keys"),
+    "people": ("ops.people", "people, their matters and ethical screens"),
+    "serve": ("ops.serve", "run one program in the foreground"),
+    "migrate": ("ops.migrate", "bring a database to the current schema"),
+}
+# command -> (arguments for Python, what it does)
+TOOLS = {
+    "test": (["-m", "pytest"], "run the tests; takes pytest's arguments"),
+    "check": (["scripts/check.py"], "format, lint, types, contracts, protos, generated code, locks"),
+    "gen": (["scripts/gen.py"], "make gen/ from protos/"),
+    "bench": (["-m", "tests.bench"], "measure"),
+}
+EXAMPLE = """example:
+  ./run up --detach && ./run call list_matters --args '{}'
+
+exit codes: 0 done, 1 failed, 2 wrong usage"""
+
+
+def usage() -> str:
+    """The overview."""
+    lines = [f"  {name:9} {purpose}" for name, (_, purpose) in (*COMMANDS.items(), *TOOLS.items())]
+    return "\n".join(["usage: ./run COMMAND [arguments]; each has --help", "", *lines, "", EXAMPLE])
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command."""
+    if not arguments or arguments[0] in {"-h", "--help", "help"}:
+        print(usage())
+        return 0 if arguments else 2
+    name, rest = arguments[0], arguments[1:]
+    if name in COMMANDS:
+        run = importlib.import_module(COMMANDS[name][0]).main
+        try:
+            return int(run(rest))
+        except KeyboardInterrupt:
+            return 130
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+    if name in TOOLS:
+        return _tool(name, rest)
+    print(f"run: there is no command {name!r}.\n\n{usage()}", file=sys.stderr)
+    return 2
+
+
+def _tool(name: str, rest: list[str]) -> int:
+    """Run a development tool from the root of the repository; pytest's own exit codes become ours."""
+    code = subprocess.call([sys.executable, *TOOLS[name][0], *rest], cwd=ROOT)
+    if name == "test" and code == 4:  # pytest: wrong usage
+        return 2
+    return min(code, 1) if name == "test" and code > 0 else code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""Where things are: the repository, and the folders and files below a data folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_DATA_DIR = ROOT / ".substrate" / "data"
+DEFAULT_PORT = 8080
+DATABASE = "substrate"
+
+
+@dataclass(frozen=True)
+class DataDir:
+    """The folder of one stack."""
+
+    root: Path
+
+    @property
+    def secrets(self) -> Path:
+        """Addresses of the logins, the pepper, the demonstration keys."""
+        return self.root / "secrets"
+
+    @property
+    def pki(self) -> Path:
+        """The private CA and the certificates."""
+        return self.root / "pki"
+
+    @property
+    def config(self) -> Path:
+        """One configuration file a program."""
+        return self.root / "config"
+
+    @property
+    def log(self) -> Path:
+        """One log a program."""
+        return self.root / "log"
+
+    @property
+    def run(self) -> Path:
+        """What is true only while the stack runs: the lock, bound addresses."""
+        return self.root / "run"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the running supervisor; holds its process id."""
+        return self.run / "up.lock"
+
+    @property
+    def admin_dsn(self) -> Path:
+        """The administrator's address of the database."""
+        return self.secrets / "admin.dsn"
+
+    @property
+    def pepper(self) -> Path:
+        """What keys are hashed with; only auth may read it."""
+        return self.secrets / "pepper"
+
+    @property
+    def connect(self) -> Path:
+        """How to connect: addresses, keys, matters, people."""
+        return self.root / "connect.json"

@@ -1,0 +1,30 @@
+"""Fixtures that several suites share: a real PostgreSQL, fresh databases, and the whole stack."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster import Cluster, Database, cluster
+
+pytest_plugins = ["tests.needs"]
+
+
+@pytest.fixture(scope="session")
+def pg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A PostgreSQL server with every login and a migrated template."""
+    with cluster(tmp_path_factory.mktemp("pg")) as started:
+        yield started
+
+
+@pytest.fixture
+def database(pg: Cluster) -> Iterator[Database]:
+    """A fresh migrated database for one test."""
+    with pg.copy() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def shared_database(pg: Cluster) -> Iterator[Database]:
+    """One migrated database for tests that change nothing, or only what they made."""
+    with pg.copy() as made:
+        yield made
