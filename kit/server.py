@@ -1,0 +1,203 @@
+"""A gRPC program: mutual TLS, one chain of guards before every method, health, reflection and a clean stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import protovalidate
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import Message
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from grpc_status import rpc_status
+from substrate.auth.v1 import auth_service_pb2
+
+from kit import config, credentials, limits
+from kit.authority import Ask, Authority
+from kit.callers import CallerGate, Callers
+from kit.errors import FieldError, Refusal, internal, invalid, to_status, unavailable
+
+log = logging.getLogger(__name__)
+Context = grpc.aio.ServicerContext[Message, Message]
+HEALTH_CHECK_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a handler knows of its caller besides the request."""
+
+    path: str
+    principal: auth_service_pb2.Principal | None
+
+
+Handler = Callable[[Any, Call], Awaitable[Message]]
+_VALIDATOR = protovalidate.Validator()
+
+
+def field_errors(request: Message) -> list[FieldError]:
+    """Arguments that break the rules declared on their fields."""
+    found = []
+    for violation in _VALIDATOR.collect_violations(request):
+        proto: Any = violation.proto
+        path = ".".join(e.field_name for e in proto.field.elements) or "request"
+        found.append(FieldError(path, proto.message))
+    return found
+
+
+class Guard:
+    """What stands between the wire and a handler, in this order: deadline, arguments, authority."""
+
+    def __init__(self, path: str, handler: Handler, authority: Authority | None) -> None:
+        self._path, self._handler, self._authority = path, handler, authority
+
+    async def __call__(self, request: Message, context: Context) -> Message:
+        """Runs one call and turns whatever goes wrong into a status that says no more than it should."""
+        started, reason = time.perf_counter(), "OK"
+        try:
+            return await self._run(request, context)
+        except Refusal as refusal:
+            reason = refusal.code.name
+            await context.abort_with_status(rpc_status.to_status(to_status(refusal)))
+        except Exception:
+            incident, reason = secrets.token_hex(4), "INTERNAL"
+            log.exception("unexpected", extra={"incident": incident, "method": self._path})
+            await context.abort_with_status(rpc_status.to_status(to_status(internal(incident))))
+        finally:
+            took_ms = round((time.perf_counter() - started) * 1000, 2)
+            log.info("rpc", extra={"method": self._path, "code": reason, "ms": took_ms})
+        raise AssertionError("abort returned")
+
+    async def _run(self, request: Message, context: Context) -> Message:
+        if (context.time_remaining() or limits.RPC_TIMEOUT_SECONDS) < limits.RPC_DEADLINE_FLOOR_SECONDS:
+            raise unavailable("Too little time was left to answer. Try again with a longer deadline.")
+        wrong = field_errors(request)
+        # Authority comes before the complaint about arguments: who may not call learns nothing of what a right call looks like.
+        principal = await self._principal(request, context, checkable=not wrong) if self._authority else None
+        if wrong:
+            raise invalid(wrong)
+        return await self._handler(request, Call(self._path, principal))
+
+    async def _principal(self, request: Any, context: Context, *, checkable: bool) -> auth_service_pb2.Principal:
+        metadata = [(k, v if isinstance(v, str) else "") for k, v in context.invocation_metadata() or ()]
+        key = credentials.present(metadata)
+        names_case = checkable and "case_id" in request.DESCRIPTOR.fields_by_name
+        assert self._authority is not None
+        return await self._authority.authorize(Ask(key, self._path, request.case_id if names_case else None, request))
+
+
+def handlers(service: str, methods: Mapping[str, Handler], authority: Authority | None) -> grpc.GenericRpcHandler:
+    """Binds every method of a service, by name, to its handler; a method without one stops the start."""
+    descriptor = descriptor_pool.Default().FindServiceByName(service)
+    if missing := sorted({m.name for m in descriptor.methods} ^ set(methods)):
+        raise ValueError(f"{service}: no handler for, or no method named, {', '.join(missing)}")
+    bound = {}
+    for m in descriptor.methods:
+        guard = Guard(f"/{service}/{m.name}", methods[m.name], authority)
+        request, response = message_factory.GetMessageClass(m.input_type), message_factory.GetMessageClass(m.output_type)
+        bound[m.name] = grpc.unary_unary_rpc_method_handler(guard.__call__, request.FromString, response.SerializeToString)
+    return grpc.method_handlers_generic_handler(service, bound)
+
+
+class GrpcProgram:
+    """Serves until it is told to stop, and says whether it is well."""
+
+    def __init__(self, server: config.Server, tls: config.Tls, callers: Callers) -> None:
+        ca, key, cert = (Path(f).read_bytes() for f in (tls.ca_file, tls.key_file, tls.cert_file))
+        options = [
+            ("grpc.max_receive_message_length", limits.GRPC_MESSAGE_MAX_BYTES),
+            ("grpc.so_reuseport", 0),
+            ("grpc.keepalive_permit_without_calls", 1),
+        ]
+        self._config = server
+        self._server = grpc.aio.server(
+            interceptors=[CallerGate(callers)], options=options, maximum_concurrent_rpcs=limits.GRPC_CONCURRENT_RPCS_MAX
+        )
+        self._port = self._server.add_secure_port(server.listen, grpc.ssl_server_credentials([(key, cert)], ca, True))
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._names: list[str] = [""]
+
+    def add(self, service: str, methods: Mapping[str, Handler], authority: Authority | None) -> None:
+        """Adds a service."""
+        self._server.add_generic_rpc_handlers((handlers(service, methods, authority),))
+        self._names.append(service)
+
+    async def _report(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
+        for name in self._names:
+            await self._health.set(name, status)
+
+    async def _watch(self, check: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
+        """Looks deep every few seconds; what it needs may come and go while the program stays up."""
+        was_well: bool | None = None
+        while not stopping.is_set():
+            try:
+                await asyncio.wait_for(check(), HEALTH_CHECK_SECONDS * 0.9)
+                well = True
+            except Exception as error:  # noqa: BLE001 - any failure of the check is the answer to the check
+                well = False
+                if was_well is not False:
+                    log.warning("not well", extra={"because": type(error).__name__})
+            if well != was_well:
+                serving = health_pb2.HealthCheckResponse.SERVING if well else health_pb2.HealthCheckResponse.NOT_SERVING
+                await self._report(serving)
+                was_well = well
+            try:
+                await asyncio.wait_for(stopping.wait(), HEALTH_CHECK_SECONDS if well else 0.5)
+            except TimeoutError:
+                continue
+
+    async def serve(self, check: Callable[[], Awaitable[None]]) -> None:
+        """Serves until SIGTERM or SIGINT; a second one stops at once."""
+        if self._config.reflection:
+            reflection.enable_server_reflection([*self._names[1:], health.SERVICE_NAME, reflection.SERVICE_NAME], self._server)
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, _stop, stopping)
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.start()
+        if self._config.ready_file:
+            host = self._config.listen.rpartition(":")[0]
+            _announce(self._config.ready_file, f"{host}:{self._port}")
+        log.info("serving", extra={"port": self._port, "services": self._names[1:]})
+        watching = asyncio.create_task(self._watch(check, stopping))
+        await stopping.wait()
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.stop(limits.SHUTDOWN_GRACE_SECONDS)
+        await watching
+
+
+def _announce(ready_file: str, address: str) -> None:
+    """Tells whoever started this program where it listens; renamed into place, so that nobody reads half of it."""
+    part = Path(f"{ready_file}.part")
+    part.write_text(address, encoding="utf-8")
+    part.rename(ready_file)
+
+
+def _stop(stopping: asyncio.Event) -> None:
+    """First signal: drain. Second: leave."""
+    if stopping.is_set():
+        raise SystemExit(1)
+    stopping.set()
+
+
+def all_of(*checks: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    """A health check that holds when each of these does."""
+
+    async def check() -> None:
+        for each in checks:
+            await each()
+
+    return check
+
+
+__all__: Sequence[str] = ("Call", "GrpcProgram", "Guard", "Handler", "all_of", "field_errors", "handlers")

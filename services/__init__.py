@@ -1,0 +1,1 @@
+"""The programs, one folder each; none imports another."""

@@ -1,0 +1,1 @@
+"""auth: who may do what."""

@@ -1,0 +1,45 @@
+"""Starts auth."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from kit import callers, catalogue, config, db
+from kit.program import main
+from kit.server import GrpcProgram
+from services.auth import admin, server
+from services.auth.store import Store
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The secret under which key secrets are hashed."""
+
+    pepper_file: str
+
+
+@dataclass(frozen=True)
+class AuthConfig:
+    """Sections of auth's configuration."""
+
+    server: config.Server
+    tls: config.Tls
+    database: config.DatabaseConfig
+    keys: Keys
+
+
+async def run(settings: AuthConfig) -> None:
+    """Serves AuthService to programs and AuthAdminService to the operator."""
+    database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
+    pepper = config.secret(settings.keys.pepper_file).encode("utf-8")
+    store = Store(database)
+    program = GrpcProgram(settings.server, settings.tls, callers.load("auth"))
+    program.add(server.NAME, server.AuthService(store, catalogue.load(), pepper).methods(), None)
+    program.add(admin.NAME, admin.AuthAdminService(store, pepper).methods(), None)
+    await program.serve(store.ready)
+    await database.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main("auth", "Decides who may do what.", AuthConfig, run))

@@ -1,0 +1,76 @@
+"""AuthService: translates between the wire and the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from substrate.auth.v1 import auth_service_pb2 as pb
+
+from kit import credentials
+from kit.catalogue import Catalogue
+from kit.credentials import ApiKey
+from kit.errors import FieldError, Refusal, invalid
+from kit.server import Call, Handler
+from services.auth import decision
+from services.auth.store import Question, Store
+
+NAME = "substrate.auth.v1.AuthService"
+
+
+class AuthService:
+    """Decides calls one by one or together; keeps nothing."""
+
+    def __init__(self, store: Store, catalogue: Catalogue, pepper: bytes) -> None:
+        self._store, self._catalogue, self._pepper = store, catalogue, pepper
+
+    def methods(self) -> Mapping[str, Handler]:
+        """Handlers by method name."""
+        return {"Authenticate": self.authenticate, "Authorize": self.authorize, "AuthorizeBatch": self.authorize_batch}
+
+    async def authenticate(self, request: pb.AuthenticateRequest, _call: Call) -> pb.AuthenticateResponse:
+        """Whose key it is."""
+        key = self._key(request.api_key)
+        row = await self._store.authenticate(key.public_id, credentials.keyed_hash(self._pepper, key)) if key else None
+        if row is None:
+            return pb.AuthenticateResponse(denial=decision.unauthenticated())
+        principal = pb.Principal(
+            key_id=str(row["id"]),
+            owner_id=str(row["owner_id"]),
+            scopes=row["scopes"],
+            credential_class=decision.credential_class(row["credential_class"]),
+        )
+        return pb.AuthenticateResponse(principal=principal)
+
+    async def authorize(self, request: pb.AuthorizeRequest, _call: Call) -> pb.AuthorizeResponse:
+        """Decides one call."""
+        return (await self._decide([request]))[0]
+
+    async def authorize_batch(self, request: pb.AuthorizeBatchRequest, _call: Call) -> pb.AuthorizeBatchResponse:
+        """Decides the calls that came together, each by itself."""
+        return pb.AuthorizeBatchResponse(responses=await self._decide(list(request.requests)))
+
+    async def _decide(self, requests: list[pb.AuthorizeRequest]) -> list[pb.AuthorizeResponse]:
+        """One answer a request, in order; a key whose checksum fails never reaches the store."""
+        answers = [pb.AuthorizeResponse(denial=decision.unauthenticated()) for _ in requests]
+        asked: list[tuple[int, Question]] = []
+        for index, request in enumerate(requests):
+            if key := self._key(request.api_key):
+                asked.append((index, self._question(request, key)))
+        rows = await self._store.decide([question for _, question in asked]) if asked else []
+        for (index, question), row in zip(asked, rows, strict=True):
+            answers[index] = decision.response(question.tool, row)
+        return answers
+
+    def _question(self, request: pb.AuthorizeRequest, key: ApiKey) -> Question:
+        tool = self._catalogue.by_path.get(request.method)
+        if tool is None:
+            raise invalid([FieldError("method", "expected a method that declares a tool")])
+        case_id = request.case_id if request.HasField("case_id") else None
+        return Question(key.public_id, credentials.keyed_hash(self._pepper, key), tool, case_id, request.request_sha256)
+
+    @staticmethod
+    def _key(text: str) -> ApiKey | None:
+        try:
+            return credentials.parse(text)
+        except Refusal:
+            return None

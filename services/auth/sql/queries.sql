@@ -1,0 +1,60 @@
+-- name: authorize
+SELECT outcome, key_id, owner_id, scopes, credential_class, case_ids, limit_per_minute, retry_after_seconds
+  FROM auth.authorize(:public_ids::text[], :hashes::bytea[], :methods::text[], :scopes::text[], :class_refused::bool[], :lanes::text[], :names_case::bool[], :case_ids::uuid[], :digests::bytea[]);
+
+-- name: authenticate
+SELECT id, owner_id, scopes, credential_class
+  FROM auth.api_keys
+ WHERE public_id = :public_id AND secret_hash = :hash AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp());
+
+-- name: insert_key
+INSERT INTO auth.api_keys (id, public_id, environment, name, owner_id, secret_hash, scopes, credential_class, allow_list, expires_at, read_per_minute, retrieval_per_minute)
+VALUES (:id, :public_id, :environment, :name, :owner_id, :secret_hash, :scopes, :credential_class, :allow_list, :expires_at, :read_per_minute, :retrieval_per_minute);
+
+-- name: list_keys
+SELECT k.id, k.public_id, k.environment, k.name, k.owner_id, k.scopes, k.credential_class, k.allow_list, k.created_at, k.expires_at, k.revoked_at,
+       k.read_per_minute, k.retrieval_per_minute, (SELECT max(u.last_at) FROM auth.usage u WHERE u.key_id = k.id) AS last_used_at
+  FROM auth.api_keys k
+ WHERE :key::text IS NULL OR k.id::text = :key OR k.public_id = :key
+ ORDER BY k.created_at DESC, k.id;
+
+-- name: revoke_key
+UPDATE auth.api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE id = :id;
+
+-- name: update_key
+UPDATE auth.api_keys
+   SET scopes = coalesce(:scopes::text[], scopes), allow_list = coalesce(:allow_list::uuid[], allow_list), expires_at = coalesce(:expires_at::timestamptz, expires_at),
+       credential_class = coalesce(:credential_class::text, credential_class), read_per_minute = coalesce(:read_per_minute::int, read_per_minute),
+       retrieval_per_minute = coalesce(:retrieval_per_minute::int, retrieval_per_minute)
+ WHERE id = :id;
+
+-- name: insert_user
+INSERT INTO auth.users (id, name, email) VALUES (:id, :name, :email);
+
+-- name: list_users
+SELECT u.id, u.name, u.email,
+       (SELECT coalesce(array_agg(a.case_id ORDER BY a.case_id), '{}') FROM auth.matter_access a WHERE a.user_id = u.id) AS case_ids,
+       (SELECT coalesce(array_agg(s.case_id ORDER BY s.case_id), '{}') FROM auth.ethical_screens s WHERE s.user_id = u.id AND s.lifted_at IS NULL) AS screened_case_ids
+  FROM auth.users u
+ ORDER BY u.name, u.id;
+
+-- name: grant_matter_access
+INSERT INTO auth.matter_access (user_id, case_id) VALUES (:user_id, :case_id) ON CONFLICT DO NOTHING;
+
+-- name: withdraw_matter_access
+DELETE FROM auth.matter_access WHERE user_id = :user_id AND case_id = :case_id;
+
+-- name: raise_ethical_screen
+INSERT INTO auth.ethical_screens (id, user_id, case_id, reason) VALUES (:id, :user_id, :case_id, :reason) ON CONFLICT DO NOTHING;
+
+-- name: lift_ethical_screen
+UPDATE auth.ethical_screens SET lifted_at = clock_timestamp() WHERE user_id = :user_id AND case_id = :case_id AND lifted_at IS NULL;
+
+-- name: append_audit
+SELECT audit.append(:actor::text, :action::text, :case_id::uuid, 'done', :detail::bytea);
+
+-- name: audit_rows
+SELECT seq, (extract(epoch FROM at) * 1000000)::bigint AS at_us, actor, action, case_id, outcome, detail_sha256, prev_hash, hash FROM audit.log WHERE seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: ready
+SELECT 1 FROM auth.api_keys LIMIT 1;
