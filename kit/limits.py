@@ -27,6 +27,40 @@ GRPC_CONCURRENT_RPCS_MAX = 1_000
 SHUTDOWN_GRACE_SECONDS = 5.0
 BATCH_PENDING_MAX = 4_096
 
+# The edge: one HTTP request
+HTTP_BODY_MAX_BYTES = 1024 * 1024
+HTTP_HEAD_MAX_BYTES = 16 * 1024  # request line and headers
+HTTP_HEADERS_MAX = 100
+HTTP_RECEIVE_SECONDS = 10.0  # from the first byte of a request to the last
+HTTP_IDLE_SECONDS = 60.0  # between two requests of a connection
+HTTP_SEND_STALL_SECONDS = 10.0  # a stream's reader that takes nothing for so long is let go
+HTTP_CONNECTIONS_MAX = 4_096
+HTTP_PEER_SILENT_SECONDS = 45.0  # data that the peer's kernel does not acknowledge for so long ends the connection
+HTTP_DRAIN_SECONDS = 10.0  # what is in flight may finish before the program stops
+READINESS_SECONDS = 2.0  # how long the other programs may take to say that they serve
+
+# The edge: one JSON body
+JSON_DEPTH_MAX = 64
+JSON_MEMBERS_MAX = 10_000  # members of objects and items of arrays
+JSON_STRING_MAX_BYTES = 256 * 1024
+JSON_INTEGER_MAX = 2**53 - 1
+JSON_NUMBER_MAX_CHARS = 400
+JSON_BATCH_MAX = 20  # messages of a 2025-03-26 batch
+FIELD_ERRORS_MAX = 20  # wrong arguments named in one answer
+
+# The edge: sessions and streams
+SESSIONS_MAX = 10_000
+SESSIONS_PER_KEY_MAX = 1_000  # beyond it a key's longest idle session makes room
+SESSION_IDLE_SECONDS = 1_800.0
+SESSION_SWEEP_SECONDS = 30.0
+STREAMS_MAX = 2_000
+STREAMS_PER_KEY_MAX = 4  # beyond it a key's oldest stream makes room
+STREAM_BACKLOG_MAX = 100  # messages that wait for one slow reader
+STREAM_RETRY_SECONDS = 30.0  # when to come back after a stream made room
+HEARTBEAT_SECONDS = 10.0
+REAUTHORIZE_SECONDS = 30.0
+LIST_TTL_SECONDS = 300.0  # how long a client may keep a tool list
+
 # Database
 POOL_SIZE_DEFAULT = 8
 POOL_ACQUIRE_SECONDS = 2.0
