@@ -1,11 +1,12 @@
-"""Starts child processes that die with their owner, and PostgreSQL as something other than root."""
+"""Starts a program that dies with its owner, and PostgreSQL as something other than root; a script on the standard library alone."""
 
+import argparse
 import ctypes
 import os
 import pwd
 import signal
+import subprocess
 import sys
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,24 +16,26 @@ _NOBODY_UID = 65534
 
 
 class Identity(StrEnum):
-    """As whom the database server runs."""
+    """As whom the program runs."""
 
-    SELF = "self"  # an ordinary user: as they are
+    SELF = "self"  # as its owner
     NAMESPACE = "namespace"  # root, mapped to nobody inside a user namespace: files stay root's
     NOBODY = "nobody"  # root where user namespaces are refused: setuid nobody
 
 
-def die_with_owner(sig: signal.Signals) -> Callable[[], None]:
-    """A pre-exec step: the kernel sends `sig` to the child when the owner's thread ends, even by kill -9."""
-    owner = os.getpid()
+def command(program: list[str], *, dying: signal.Signals, identity: Identity = Identity.SELF) -> list[str]:
+    """The command line that runs the program so that it gets the signal `dying` when the calling thread ends, even by kill -9."""
+    # A script of its own instead of a pre-exec function: those are unsafe in a process with threads.
+    own = ["--owner", str(os.getpid()), "--dying", dying.name, "--identity", identity.value]
+    return [sys.executable, "-I", "-S", __file__, *own, "--", *program]
 
-    def step() -> None:
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(sig))
-            if os.getppid() != owner:  # the owner died between fork and prctl
-                os._exit(1)
 
-    return step
+def database_identity() -> Identity:
+    """As whom the database server can run on this machine."""
+    if os.geteuid() != 0:
+        return Identity.SELF
+    tried = subprocess.run(command(["/bin/true"], dying=signal.SIGKILL, identity=Identity.NAMESPACE), capture_output=True, check=False)
+    return Identity.NAMESPACE if tried.returncode == 0 else Identity.NOBODY
 
 
 def _enter_user_namespace() -> None:
@@ -51,34 +54,24 @@ def _become_nobody() -> None:
     os.setuid(nobody.pw_uid)
 
 
-def database_preexec(identity: Identity) -> Callable[[], None]:
-    """The pre-exec step of the database server: change identity first, because that clears the death signal."""
-    die = die_with_owner(signal.SIGINT)  # SIGINT is PostgreSQL's fast, clean shutdown
-
-    def step() -> None:
-        if identity is Identity.NAMESPACE:
-            _enter_user_namespace()
-        elif identity is Identity.NOBODY:
-            _become_nobody()
-        die()
-
-    return step
-
-
-def _namespaces_allowed() -> bool:
-    """Tried in a throw-away child, since unshare changes the caller."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            _enter_user_namespace()
-        except OSError:
-            os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+def main() -> None:
+    """Change identity, ask for the death signal, become the program."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--owner", type=int, required=True)
+    parser.add_argument("--dying", required=True)
+    parser.add_argument("--identity", type=Identity, required=True)
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+    if options.identity is Identity.NAMESPACE:
+        _enter_user_namespace()
+    elif options.identity is Identity.NOBODY:
+        _become_nobody()
+    if sys.platform == "linux":  # after the change of identity, which clears it
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.Signals[options.dying]))
+    if os.getppid() != options.owner:  # the owner died before the kernel knew to tell us
+        sys.exit(1)
+    os.execv(options.program[0], options.program)
 
 
-def database_identity() -> Identity:
-    """As whom the database server can run on this machine."""
-    if os.geteuid() != 0:
-        return Identity.SELF
-    return Identity.NAMESPACE if _namespaces_allowed() else Identity.NOBODY
+if __name__ == "__main__":
+    main()

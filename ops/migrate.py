@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,9 +46,10 @@ async def migrate(target: Target, secrets_dir: Path, source: Source | None = Non
         await _check_server(admin)
         await _make_logins(admin, logins)
         await _make_database(admin, target)
-        applied = await _apply(target.dsn(OWNER, logins[OWNER]), files)
-        async with _connected(target.dsn()) as inside, inside.transaction():
-            await inside.execute(source.roles.read_text(encoding="utf-8"))
+        async with _connected(target.dsn(OWNER, logins[OWNER])) as owner:
+            applied = await _apply(owner, files)
+            async with owner.transaction():
+                await owner.execute(source.roles.read_text(encoding="utf-8"))
     for role, password in logins.items():
         database.keep_login(secrets_dir, role, target.dsn(role, password))
     return applied
@@ -96,18 +97,17 @@ async def _make_database(admin: db.Connection[db.Record], target: Target) -> Non
     await _run_formatted(admin, "GRANT CONNECT, CREATE ON DATABASE %I TO %I", target.database, OWNER)
 
 
-async def _apply(owner_dsn: str, files: Iterable[migrations.Migration]) -> list[str]:
-    async with _connected(owner_dsn) as owner:
-        await owner.execute(_HISTORY)
-        rows = await owner.fetch("SELECT name, sha256 FROM ops.migrations")
-        pending = migrations.plan(list(files), {row["name"]: row["sha256"] for row in rows})
-        for migration in pending:
-            try:
-                async with owner.transaction():
-                    await owner.execute(migration.sql)
-                    await owner.execute("INSERT INTO ops.migrations (name, sha256) VALUES ($1, $2)", migration.name, migration.sha256)
-            except db.Error as error:
-                raise migrations.MigrationError(f"{migration.name} failed and was rolled back: {error}") from error
+async def _apply(owner: db.Connection[db.Record], files: list[migrations.Migration]) -> list[str]:
+    await owner.execute(_HISTORY)
+    rows = await owner.fetch("SELECT name, sha256 FROM ops.migrations")
+    pending = migrations.plan(files, {row["name"]: row["sha256"] for row in rows})
+    for migration in pending:
+        try:
+            async with owner.transaction():
+                await owner.execute(migration.sql)
+                await owner.execute("INSERT INTO ops.migrations (name, sha256) VALUES ($1, $2)", migration.name, migration.sha256)
+        except db.Error as error:
+            raise migrations.MigrationError(f"{migration.name} failed and was rolled back: {error}") from error
     return [m.name for m in pending]
 
 

@@ -135,14 +135,13 @@ class Postgres:
     def _popen(self, command: list[str], output: int) -> subprocess.Popen[bytes]:
         assert self.identity is not None
         return subprocess.Popen(
-            command,
+            child.command(command, dying=signal.SIGINT, identity=self.identity),  # SIGINT: PostgreSQL's fast, clean shutdown
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a Ctrl-C on the terminal is ours to pass on, in order
-            preexec_fn=child.database_preexec(self.identity),  # noqa: PLW1509 - called from the only thread
         )
 
     def _reachable(self, binaries: Binaries) -> Binaries:

@@ -1,0 +1,73 @@
+"""Calls AuthAdminService with the operator's certificate."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.rpc import status_pb2
+from substrate.auth.v1 import auth_admin_service_pb2_grpc
+
+from kit import limits
+from ops import probe
+from ops.layout import DataDir
+
+Stub = auth_admin_service_pb2_grpc.AuthAdminServiceStub
+
+
+class AdminError(Exception):
+    """Why an administrative call failed, in words for an operator."""
+
+
+@contextlib.contextmanager
+def connected(address: str, pki: Path) -> Iterator[Any]:
+    """The service at an address; a failed call becomes an AdminError."""
+    with probe.channel(address, "auth", pki) as to:
+        try:
+            yield Stub(to)
+        except grpc.RpcError as error:
+            raise AdminError(_words(error)) from None
+
+
+@contextlib.contextmanager
+def of_stack(data: DataDir) -> Iterator[Any]:
+    """The service of a running stack."""
+    with connected(read_connect(data)["grpc"]["auth"], data.pki) as stub:
+        yield stub
+
+
+def read_connect(data: DataDir) -> dict[str, Any]:
+    """What the stack wrote about itself."""
+    try:
+        found: dict[str, Any] = json.loads(data.connect.read_text(encoding="utf-8"))
+    except OSError:
+        raise AdminError(f"there is no stack in {data.root}; start it with ./run up.") from None
+    return found
+
+
+def call(method: Callable[..., Any], request: object) -> Any:
+    """One call with a deadline."""
+    return method(request, timeout=limits.OPERATOR_CALL_SECONDS)
+
+
+def _words(error: grpc.RpcError) -> str:
+    code, details = error.code(), error.details() or ""
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return "auth does not answer; is the stack running? Start it with ./run up."
+    trailing: Any = error.trailing_metadata() or ()
+    for name, value in trailing:
+        if name == "grpc-status-details-bin":
+            fields = _field_errors(status_pb2.Status.FromString(value))
+            details += "".join(f"\n  {field}: {why}" for field, why in fields)
+    return str(details or code.name.lower())
+
+
+def _field_errors(status: Any) -> Iterator[tuple[str, str]]:
+    from google.rpc import error_details_pb2
+
+    for detail in status.details:
+        bad = error_details_pb2.BadRequest()
+        if detail.Unpack(bad):
+            yield from ((v.field, v.description) for v in bad.field_violations)
