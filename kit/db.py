@@ -54,6 +54,23 @@ def why_unreadable(error: BaseException) -> str | None:
     return None
 
 
+def is_absent(error: BaseException, names: Iterable[str]) -> bool:
+    """Whether a statement failed because one of these columns or tables does not exist."""
+    return isinstance(error, (pg.UndefinedColumnError, pg.UndefinedTableError)) and any(
+        re.search(rf"\b{re.escape(name)}\b", str(error)) for name in names
+    )
+
+
+def is_misnamed(error: BaseException) -> bool:
+    """Whether a statement names a column or function that does not exist: a defect, where an absent table may be a choice."""
+    return isinstance(error, (pg.UndefinedColumnError, pg.UndefinedFunctionError, pg.PostgresSyntaxError, pg.AmbiguousColumnError))
+
+
+def is_outdated(error: BaseException) -> bool:
+    """Whether all that failed is a pooled connection, or a plan, from before a restart or a migration."""
+    return isinstance(error, (pg.InvalidCachedStatementError, pg.ConnectionDoesNotExistError, pg.AdminShutdownError, pg.InterfaceError))
+
+
 class _Pooled(asyncpg.Connection[Record]):
     """A pooled connection that is not reset after use: every setting is SET LOCAL and every lock ends with its transaction."""
 

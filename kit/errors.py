@@ -41,7 +41,7 @@ class FieldError:
     expected: str
 
 
-class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+class Refusal(Exception):
     """A call that will not be carried out, and why."""
 
     def __init__(

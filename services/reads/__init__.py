@@ -1,0 +1,1 @@
+"""reads: attested answers from the record."""
