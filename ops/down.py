@@ -6,14 +6,14 @@ import sys
 import time
 
 from kit import limits
-from ops import cli, supervise
+from ops import cli, owner
 from ops.layout import DataDir
 
 
 def _wait(data: DataDir, pid: int, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if supervise.holder(data) != pid:
+        if owner.holder(data) != pid:
             return True
         signal.sigtimedwait([], 0.05)
     return False
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     parser = cli.parser("down", "Stop what `up` started. The data stays.", "./run down --data-dir ~/substrate")
     cli.add_data_dir(parser)
     data = DataDir(parser.parse_args(arguments).data_dir)
-    pid = supervise.holder(data)
+    pid = owner.holder(data)
     if pid is None:
         print(f"nothing runs in {data.root}")
         return 0

@@ -2,17 +2,14 @@
 
 import argparse
 import asyncio
-import contextlib
-import fcntl
-import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from kit import db
-from ops import cli, connect
+from ops import cli, connect, owner
 from ops.admin import AdminError
 from ops.layout import DataDir
 from ops.migrations import MigrationError
@@ -23,39 +20,6 @@ from ops.stack import Stack
 
 Started = Callable[[dict[str, Any]], None]
 FAILURES = (StackError, PostgresError, MigrationError, AdminError, db.Error, OSError, ValueError)
-
-
-@contextlib.contextmanager
-def lock(data: DataDir) -> Iterator[bool]:
-    """The lock of the data folder, which the kernel frees when its holder ends, however it ends; says whether we got it."""
-    data.run.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with data.lock.open("a+", encoding="ascii") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        held.truncate(0)
-        held.write(f"{os.getpid()}\n")
-        held.flush()
-        try:
-            yield True
-        finally:
-            held.truncate(0)
-
-
-def holder(data: DataDir) -> int | None:
-    """The process that runs the stack of this folder, if one does."""
-    try:
-        with data.lock.open("r", encoding="ascii") as held:
-            try:
-                fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                text = held.read().strip()
-                return int(text) if text else None
-    except OSError:
-        return None
-    return None
 
 
 async def _until_gone(pid: int) -> None:
@@ -98,7 +62,7 @@ async def run(stack: Stack, started: Started, until_exit_of: int | None) -> None
 
 def main_loop(data: DataDir, port: int, progress: Progress, started: Started, until_exit_of: int | None = None) -> int:
     """Own the stack until it is stopped; 0 after a clean stop, 1 when it could not run, with the reason on the progress."""
-    with lock(data) as ours:
+    with owner.lock(data) as ours:
         if not ours:
             progress.note(f"a stack already runs in {data.root}.")
             return 1

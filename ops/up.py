@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from kit import limits
-from ops import admin, cli, connect, progress, stack, supervise
+from ops import admin, cli, connect, owner, progress, stack, supervise
 from ops.layout import DEFAULT_PORT, ROOT, DataDir
 from ops.process import open_log, tail
 
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--until-exit-of", type=int, metavar="PID", help="stop when that process ends (for test harnesses)")
     options = parser.parse_args(arguments)
     data = DataDir(options.data_dir)
-    if supervise.holder(data) is not None:
+    if owner.holder(data) is not None:
         return asyncio.run(_already(data))
     print(f"starting in {data.root}", flush=True)
     if options.detach:
@@ -89,7 +89,7 @@ async def _already(data: DataDir) -> int:
     """Another `up` owns this folder: wait until it serves, then say what it would say."""
     waited = 0.0
     while not (data.run / "ready").exists():
-        if supervise.holder(data) is None or waited > limits.PROGRAM_START_SECONDS + limits.LOAD_SECONDS:
+        if owner.holder(data) is None or waited > limits.PROGRAM_START_SECONDS + limits.LOAD_SECONDS:
             print(f"the stack in {data.root} did not come up; see {data.log}.", file=sys.stderr)
             return 1
         await asyncio.sleep(0.1)
