@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 import tenacity
@@ -71,7 +71,13 @@ def is_outdated(error: BaseException) -> bool:
     return isinstance(error, (pg.InvalidCachedStatementError, pg.ConnectionDoesNotExistError, pg.AdminShutdownError, pg.InterfaceError))
 
 
-class _Pooled(asyncpg.Connection[Record]):
+if TYPE_CHECKING:
+    _Base = asyncpg.Connection[Record]
+else:  # the driver's own class takes no parameter at run time
+    _Base = asyncpg.Connection
+
+
+class _Pooled(_Base):
     """A pooled connection that is not reset after use: every setting is SET LOCAL and every lock ends with its transaction."""
 
     def get_reset_query(self) -> str:
