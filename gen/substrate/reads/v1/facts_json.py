@@ -98,7 +98,8 @@ def encode_GetFactRecordRequest(m: pb.GetFactRecordRequest) -> dict[str, Any]:
     """substrate.reads.v1.GetFactRecordRequest as JSON."""
     return {
         "case_id": m.case_id,
-        "postures": [_FactPosture[x] for x in m.postures],
+        "posture": _FactPosture[m.posture],
+        "undisputed_only": m.undisputed_only,
         "element": m.element,
         "fact": m.fact,
         "words": m.words,

@@ -545,7 +545,8 @@ class GetFactRecordRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CASE_ID_FIELD_NUMBER: _builtins.int
-    POSTURES_FIELD_NUMBER: _builtins.int
+    POSTURE_FIELD_NUMBER: _builtins.int
+    UNDISPUTED_ONLY_FIELD_NUMBER: _builtins.int
     ELEMENT_FIELD_NUMBER: _builtins.int
     FACT_FIELD_NUMBER: _builtins.int
     WORDS_FIELD_NUMBER: _builtins.int
@@ -554,6 +555,10 @@ class GetFactRecordRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     case_id: _builtins.str
     """Id of the matter, from list_matters."""
+    posture: Global___FactPosture.ValueType
+    """Only facts whose decided posture is this; absent means all. A model's proposal never matches."""
+    undisputed_only: _builtins.bool
+    """True: only facts decided as stipulated, admitted or judicially noticed."""
     element: _builtins.str
     """Only facts linked to this claim element: its id or its code from list_claims, e.g. "E-PURPOSE"."""
     fact: _builtins.str
@@ -566,15 +571,12 @@ class GetFactRecordRequest(_message.Message):
     """Rows in the answer, 1 to 200. 0 or absent means 50."""
     page_token: _builtins.str
     """next_page_token of the page before. Leave it out for the first page."""
-    @_builtins.property
-    def postures(self) -> _containers.RepeatedScalarFieldContainer[Global___FactPosture.ValueType]:
-        """Only facts whose decided posture is one of these; absent means all. A model's proposal never matches."""
-
     def __init__(
         self,
         *,
         case_id: _builtins.str = ...,
-        postures: _abc.Iterable[Global___FactPosture.ValueType] | None = ...,
+        posture: Global___FactPosture.ValueType = ...,
+        undisputed_only: _builtins.bool = ...,
         element: _builtins.str = ...,
         fact: _builtins.str = ...,
         words: _builtins.str = ...,
@@ -584,7 +586,7 @@ class GetFactRecordRequest(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["case_id", b"case_id", "element", b"element", "fact", b"fact", "include_retired", b"include_retired", "page_size", b"page_size", "page_token", b"page_token", "postures", b"postures", "words", b"words"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["case_id", b"case_id", "element", b"element", "fact", b"fact", "include_retired", b"include_retired", "page_size", b"page_size", "page_token", b"page_token", "posture", b"posture", "undisputed_only", b"undisputed_only", "words", b"words"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
