@@ -1,5 +1,6 @@
 """`./run tools`: the tools as they are declared, without a running stack."""
 
+import re
 import sys
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ from kit import catalogue
 from ops import cli
 from ops.layout import ROOT
 
+_SENTENCE_END = re.compile(r"(?<=[a-z]{3}\.)\s+(?=[A-Z])")  # not after "Fed." or "R."
 _TYPES = {
     FieldDescriptor.TYPE_STRING: "string",
     FieldDescriptor.TYPE_BOOL: "boolean",
@@ -67,7 +69,7 @@ def main(arguments: list[str]) -> int:
     found = catalogue.load()
     if options.explain is None:
         for tool in found.tools:
-            print(f"{tool.name:28} {tool.scope:16} {tool.description.partition('. ')[0].removesuffix('.')}.")
+            print(f"{tool.name:28} {tool.scope:16} {_SENTENCE_END.split(tool.description)[0]}")
         return 0
     chosen = found.by_name.get(options.explain)
     if chosen is None:

@@ -38,11 +38,24 @@ def stale() -> list[str]:
 
 def _compile(name: str, source: list[str], given: str | None, upgrade: bool) -> None:
     target = LOCKS / f"{name}.lock"
-    command = [str(UV), "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--python-version", "3.11"]
+    command = [
+        str(UV),
+        "pip",
+        "compile",
+        "--quiet",
+        "--universal",
+        "--generate-hashes",
+        "--no-header",
+        "--no-annotate",
+        "--python-version",
+        "3.11",
+    ]
     command += ["--no-emit-package", "verified-substrate", "--output-file", str(target), *(["--upgrade"] if upgrade else []), *source]
     if name != "dev":
         command += ["--constraints", str(LOCKS / "dev.lock")]  # one version of everything, everywhere
-    subprocess.run(command, input=given, text=True, check=True, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"UV_PYTHON_DOWNLOADS": "never"})
+    subprocess.run(
+        command, input=given, text=True, check=True, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | {"UV_PYTHON_DOWNLOADS": "never"}
+    )
     body = [line for line in target.read_text(encoding="utf-8").splitlines(keepends=True) if not line.startswith(("#", "--"))]
     target.write_text(HEADER + tables_digest() + "\n" + "".join(body), encoding="utf-8")
 
