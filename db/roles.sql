@@ -15,3 +15,40 @@ GRANT UPDATE (scopes, allow_list, expires_at, revoked_at, credential_class, read
 GRANT UPDATE (second, counts) ON auth.rate_lanes TO svc_auth;
 GRANT UPDATE (allowed, refused, last_at) ON auth.usage TO svc_auth;
 GRANT EXECUTE ON FUNCTION auth.authorize, auth.charge, auth.reachable, audit.append, audit.hold TO svc_auth;
+
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+-- record: reads selects under row security, the loader writes, and nobody else has a way in.
+-- A table's grants and its policies are made in one place: a table that is not in the list below is refused to everybody.
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+REVOKE ALL ON SCHEMA record FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA record FROM PUBLIC, svc_auth, svc_reads, substrate_loader;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA record FROM PUBLIC, svc_auth, svc_reads, substrate_loader;
+GRANT USAGE ON SCHEMA record TO svc_reads, substrate_loader;
+GRANT SELECT ON ALL TABLES IN SCHEMA record TO svc_reads;
+GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA record TO substrate_loader;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA record TO svc_reads, substrate_loader;
+REVOKE EXECUTE ON FUNCTION record.load_rows FROM svc_reads;
+
+DO $$
+DECLARE
+  relation regclass;
+BEGIN
+  FOR relation IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'record'::regnamespace AND c.relkind IN ('r', 'p') LOOP
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', relation);
+    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', relation);
+    EXECUTE format('DROP POLICY IF EXISTS visible ON %s', relation);
+    EXECUTE format('DROP POLICY IF EXISTS owned ON %s', relation);
+    EXECUTE format('DROP POLICY IF EXISTS loaded ON %s', relation);
+    -- The sub-select makes the planner ask once a statement, not once a row.
+    EXECUTE format('CREATE POLICY visible ON %s FOR SELECT TO svc_reads USING (case_id = ANY((SELECT record.visible_cases())::uuid[]))', relation);
+    EXECUTE format('CREATE POLICY owned ON %s TO substrate_owner USING (true) WITH CHECK (true)', relation);
+    EXECUTE format('CREATE POLICY loaded ON %s TO substrate_loader USING (true) WITH CHECK (true)', relation);
+  END LOOP;
+END $$;
+
+-- A document that may not be produced does not exist for the reads, whatever a statement forgets; nor do its passages.
+DROP POLICY IF EXISTS producible ON record.documents;
+CREATE POLICY producible ON record.documents AS RESTRICTIVE FOR SELECT TO svc_reads USING (record.producible(privilege_class, reviewed_at));
+DROP POLICY IF EXISTS producible ON record.passages;
+CREATE POLICY producible ON record.passages AS RESTRICTIVE FOR SELECT TO svc_reads
+  USING (EXISTS (SELECT FROM record.documents d WHERE d.id = document_id));
