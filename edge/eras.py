@@ -35,7 +35,7 @@ def of_body(header: str | None, body: Any) -> Era:
     if header in MODERN_VERSIONS:
         return Era.MODERN
     named = _named(body)
-    if named is not None and named not in _OF_THE_HANDSHAKE:
+    if named is not None and not (isinstance(named, str) and named in _OF_THE_HANDSHAKE):
         return Era.MODERN
     if isinstance(body, dict) and body.get("method") in _MODERN_METHODS:
         return Era.MODERN

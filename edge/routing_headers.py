@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edge.eras import VERSION_META
+from edge.errors import HEADER_MISMATCH, Fault
 
-HEADER_MISMATCH = -32020
 VERSION = "mcp-protocol-version"
 METHOD = "mcp-method"
 NAME = "mcp-name"
@@ -25,8 +25,8 @@ Headers = Mapping[str, Sequence[str]]
 Path = tuple[str, ...]
 
 
-class Mismatch(Exception):
-    """A routing header that is missing, doubled, malformed or says something else than the body."""
+def _mismatch(message: str) -> Fault:
+    return Fault(HEADER_MISMATCH, message)
 
 
 def decode(value: str) -> str | None:
@@ -55,12 +55,12 @@ def check(headers: Headers, method: str, params: Mapping[str, Any]) -> None:
 def _agree(headers: Headers, name: str, expected: str, *, encoded: bool) -> None:
     values = headers.get(name, ())
     if len(values) > 1:
-        raise Mismatch(f"The header {name} is given more than once.")
+        raise _mismatch(f"The header {name} is given more than once.")
     if not values:
-        raise Mismatch(f"The header {name} is missing.")
+        raise _mismatch(f"The header {name} is missing.")
     given = values[0].strip(" \t")
     if (decode(given) if encoded else given) != expected:
-        raise Mismatch(f"The header {name} does not agree with the body.")
+        raise _mismatch(f"The header {name} does not agree with the body.")
 
 
 def check_arguments(headers: Headers, mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> None:
@@ -71,11 +71,11 @@ def check_arguments(headers: Headers, mirrored: Mapping[Path, str], arguments: M
         values = headers.get(name, ())
         if value is None:
             if values:
-                raise Mismatch(f"The header {name} is given, but the argument is not.")
+                raise _mismatch(f"The header {name} is given, but the argument is not.")
         elif len(values) != 1:
-            raise Mismatch(f"The header {name} is missing or given more than once.")
+            raise _mismatch(f"The header {name} is missing or given more than once.")
         elif not _equal(decode(values[0].strip(" \t")), value):
-            raise Mismatch(f"The header {name} does not agree with the argument.")
+            raise _mismatch(f"The header {name} does not agree with the argument.")
 
 
 def _at(arguments: Any, path: Path) -> Any:

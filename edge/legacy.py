@@ -1,0 +1,210 @@
+"""The handshake era, 2025-03-26 to 2025-11-25: sessions, a held GET, one message a POST."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from edge import eras, identity, jsonrpc, sessions, streams
+from edge.call import ToolCalls
+from edge.caller import Caller
+from edge.channel import Channel, Full
+from edge.errors import REQUEST_CANCELLED, Fault
+from edge.http import ACCEPTED, Answer, Exchange, Header, refuse
+from edge.negotiation import Accepts
+from edge.revisions import REVISIONS
+from edge.sessions import Session
+from edge.tools import Toolbox
+from kit import limits
+
+SESSION_HEADER = "mcp-session-id"
+CAPABILITIES: dict[str, Any] = {"tools": {}}
+Now = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request of a session."""
+
+    session: Session
+    caller: Caller
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a method is served. `forwards` leaves the judgement on the key to the service that the call goes to."""
+
+    run: Callable[[Turn], Awaitable[Any]]
+    forwards: bool = False
+
+
+class Legacy:
+    """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
+
+    def __init__(self, toolbox: Toolbox, calls: ToolCalls, channel: Channel, now: Now, timing: streams.Timing) -> None:
+        self._toolbox, self._calls, self._channel, self._now, self._timing = toolbox, calls, channel, now, timing
+        self._methods = {
+            "ping": Method(self._ping),
+            "tools/list": Method(self._list_tools),
+            "tools/call": Method(self._call_tool, forwards=True),
+        }
+        self._notifications: dict[str, Callable[[Turn], None]] = {"notifications/cancelled": self._cancelled}
+
+    async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts) -> Answer:
+        """Answers one posted body."""
+        if isinstance(tree, list):
+            return await self._batch(exchange, caller, tree, accepts)
+        message = jsonrpc.read(tree)
+        if isinstance(message, jsonrpc.Request) and message.method == "initialize":
+            return await self._initialize(exchange, caller, message, accepts)
+        session = await self._session(exchange, caller, getattr(message, "id", None))
+        with session.in_use(self._now):
+            body = await self._message(session, caller, message)
+        return ACCEPTED if body is None else streams.whole(body, accepts)
+
+    async def _message(self, session: Session, caller: Caller, message: jsonrpc.Message) -> bytes | None:
+        """The answer to one message; None where it gets none."""
+        if isinstance(message, jsonrpc.Request):
+            return await self._request(session, caller, message)
+        await caller.authenticate()
+        if isinstance(message, jsonrpc.Response):
+            raise jsonrpc.Invalid("No request of the server is waiting for this response.", message.id)
+        if (noticed := self._notifications.get(message.method)) is not None:
+            noticed(Turn(session, caller, message.params))
+        return None
+
+    async def _request(self, session: Session, caller: Caller, request: jsonrpc.Request) -> bytes:
+        try:
+            return jsonrpc.result(request.id, await self._cancellable(session, caller, request))
+        except Fault as fault:
+            return jsonrpc.error(request.id, fault.code, fault.message, fault.data)
+
+    async def _cancellable(self, session: Session, caller: Caller, request: jsonrpc.Request) -> Any:
+        """Runs a request until it is done or the client takes it back. That the client is gone does not end it in this era."""
+        task, taken_back = asyncio.current_task(), False
+        assert task is not None
+
+        def take_back() -> None:
+            nonlocal taken_back
+            taken_back = task.cancel()
+
+        with session.running(request.id, take_back):
+            try:
+                return await self._run(session, caller, request)
+            except asyncio.CancelledError:
+                if not taken_back:
+                    raise
+                task.uncancel()
+                raise Fault(REQUEST_CANCELLED, "The request was cancelled.") from None
+
+    async def _run(self, session: Session, caller: Caller, request: jsonrpc.Request) -> Any:
+        method = self._methods.get(request.method)
+        if method is None or not method.forwards:
+            await caller.authenticate()
+        if request.method == "initialize":
+            raise Fault(jsonrpc.INVALID_REQUEST, "initialize stands alone in its POST.")
+        if method is None:
+            raise Fault(jsonrpc.METHOD_NOT_FOUND, "Unknown method.")
+        return await method.run(Turn(session, caller, request.params))
+
+    async def _batch(self, exchange: Exchange, caller: Caller, tree: list[Any], accepts: Accepts) -> Answer:
+        """Several messages in one body, which only the oldest revision knows."""
+        session = await self._session(exchange, caller, None)
+        if not REVISIONS[session.version].batches:
+            raise jsonrpc.Invalid("Batches are not part of this revision: send one message a request.")
+        if not 0 < len(tree) <= limits.JSON_BATCH_MAX:
+            raise jsonrpc.Invalid(f"A batch holds 1 to {limits.JSON_BATCH_MAX} messages.")
+        answers = []
+        with session.in_use(self._now):
+            for item in tree:
+                try:
+                    answers.append(await self._message(session, caller, jsonrpc.read(item)))
+                except jsonrpc.Invalid as invalid:
+                    answers.append(jsonrpc.error(invalid.id, jsonrpc.INVALID_REQUEST, invalid.message))
+        said = [a for a in answers if a is not None]
+        return streams.whole(b"[" + b",".join(said) + b"]", accepts) if said else ACCEPTED
+
+    async def _session(self, exchange: Exchange, caller: Caller, id_: jsonrpc.Id | None) -> Session:
+        """The session that the request names. Whether an id is unknown, expired or another key's is not told."""
+        given = exchange.one(SESSION_HEADER)
+        session = await self._channel.find(given) if given is not None else None
+        if session is not None and session.owned_by(caller.key):
+            return session
+        await caller.authenticate()
+        if given is None:
+            raise refuse(400, "The header Mcp-Session-Id is missing. It is on the answer to initialize.", id_=id_)
+        if not sessions.valid_id(given):
+            raise refuse(400, "The header Mcp-Session-Id is not a session id.", id_=id_)
+        raise refuse(404, "Session not found. Send initialize again.", id_=id_)
+
+    async def _initialize(self, exchange: Exchange, caller: Caller, request: jsonrpc.Request, accepts: Accepts) -> Answer:
+        principal = await caller.authenticate()
+        given = exchange.one(SESSION_HEADER)
+        live = await self._channel.find(given) if given is not None else None
+        if live is not None and live.owned_by(caller.key):
+            raise jsonrpc.Invalid("This session is initialized already.", request.id)
+        try:
+            version, capabilities = _offer(request.params)
+        except Fault as fault:
+            return streams.whole(jsonrpc.error(request.id, fault.code, fault.message), accepts)
+        session = Session(sessions.new_id(), principal.key_id, sessions.digest(caller.key), version, capabilities, self._now())
+        try:
+            await self._channel.open(session)
+        except Full:
+            raise refuse(503, "Too many sessions are open. Try again later.", (b"retry-after", b"60"), id_=request.id) from None
+        revision = REVISIONS[version]
+        result = {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": revision.server}
+        body = jsonrpc.result(request.id, result | {"instructions": identity.INSTRUCTIONS})
+        return streams.whole(body, accepts, (SESSION_HEADER.encode(), session.id.encode()))
+
+    async def get(self, exchange: Exchange, caller: Caller, accepts: Accepts, extra: tuple[Header, ...]) -> None:
+        """Holds the session's stream open."""
+        if not accepts.sse:
+            raise refuse(406, "A GET is answered with text/event-stream only.")
+        await caller.authenticate()
+        session = await self._session(exchange, caller, None)
+        if exchange.all("last-event-id"):
+            raise refuse(400, "Unknown Last-Event-ID: events of this server carry no ids.")
+        try:
+            stream = await self._channel.hold(session)
+        except Full:
+            raise refuse(503, "Too many streams are open. Try again later.", (b"retry-after", b"60")) from None
+        try:
+            with session.in_use(self._now):
+                await streams.hold(exchange, stream, caller, self._timing, extra)
+        finally:
+            await self._channel.release(stream)
+
+    async def delete(self, exchange: Exchange, caller: Caller) -> Answer:
+        """Ends the session. What still runs in it finishes, and cannot bring it back."""
+        await caller.authenticate()
+        session = await self._session(exchange, caller, None)
+        await self._channel.close(session.id)
+        return Answer(204)
+
+    async def _ping(self, _turn: Turn) -> Any:
+        return {}
+
+    async def _list_tools(self, turn: Turn) -> Any:
+        if turn.params.get("cursor") is not None:
+            raise Fault(jsonrpc.INVALID_PARAMS, "Unknown cursor: the list has one page.")
+        return self._toolbox.listings[turn.session.version]
+
+    async def _call_tool(self, turn: Turn) -> Any:
+        return await self._calls.call(turn.caller, turn.params, REVISIONS[turn.session.version])
+
+    def _cancelled(self, turn: Turn) -> None:
+        turn.session.cancel(turn.params.get("requestId"))
+
+
+def _offer(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The revision to speak, and what the client says it can do."""
+    asked, capabilities = params.get("protocolVersion"), params.get("capabilities", {})
+    if not isinstance(asked, str):
+        raise Fault(jsonrpc.INVALID_PARAMS, "protocolVersion must be a string.")
+    if not isinstance(capabilities, dict):
+        raise Fault(jsonrpc.INVALID_PARAMS, "capabilities must be an object.")
+    return eras.negotiate(asked), capabilities

@@ -1,0 +1,85 @@
+"""Sessions of the handshake era: an id that cannot be guessed, bound to the key that made it. A session remembers; it authorizes nothing."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from edge.jsonrpc import Id
+from kit.credentials import ApiKey
+
+ID_BYTES = 24
+_ID = re.compile(r"[\x21-\x7e]{1,128}")
+
+
+def new_id() -> str:
+    """192 random bits in visible ASCII."""
+    return secrets.token_urlsafe(ID_BYTES)
+
+
+def valid_id(text: str) -> bool:
+    """Whether this can be a session id at all."""
+    return _ID.fullmatch(text) is not None
+
+
+def digest(key: ApiKey) -> bytes:
+    """What a session keeps of the key that made it."""
+    return sha256(key.text.encode("ascii")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A request that is being answered, for notifications/cancelled. Ids are the client's and need not be unique."""
+
+    request_id: Id
+    cancel: Callable[[], object]
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """What an initialize settled."""
+
+    id: str
+    key_id: str
+    key_digest: bytes
+    version: str
+    capabilities: dict[str, Any]
+    last_used: float
+    busy: int = 0
+    in_flight: dict[object, InFlight] = field(default_factory=dict)
+
+    def owned_by(self, key: ApiKey) -> bool:
+        """Whether this very key made the session. Another key of the same person did not."""
+        return hmac.compare_digest(self.key_digest, digest(key))
+
+    @contextmanager
+    def in_use(self, now: Callable[[], float]) -> Iterator[None]:
+        """Keeps the session from growing old while a request or a stream is open."""
+        self.busy += 1
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            self.last_used = now()
+
+    @contextmanager
+    def running(self, request_id: Id, cancel: Callable[[], object]) -> Iterator[None]:
+        """Lets the client cancel a request while it runs. The place is ours, so equal ids do not disturb each other."""
+        place = object()
+        self.in_flight[place] = InFlight(request_id, cancel)
+        try:
+            yield
+        finally:
+            del self.in_flight[place]
+
+    def cancel(self, request_id: Any) -> None:
+        """Cancels the one request with this id and type. Where two carry it, which one is meant cannot be known, and none is touched."""
+        named = [f for f in self.in_flight.values() if type(f.request_id) is type(request_id) and f.request_id == request_id]
+        if len(named) == 1:
+            named[0].cancel()

@@ -1,0 +1,92 @@
+"""Server-sent events: an answer in that form, and the stream that a GET holds open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from edge.caller import Caller
+from edge.channel import Stream
+from edge.http import JSON_TYPE, SSE_TYPE, Answer, Exchange, Header
+from edge.negotiation import Accepts
+from kit import limits
+from kit.errors import Refusal
+
+KEEPALIVE = b": keepalive\n\n"
+_HEADERS: tuple[Header, ...] = (
+    SSE_TYPE,
+    (b"cache-control", b"no-cache, no-transform"),  # and no compression: a buffered heartbeat keeps nobody awake
+    (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How often a held stream is heard from and judged."""
+
+    heartbeat_seconds: float = limits.HEARTBEAT_SECONDS
+    reauthorize_seconds: float = limits.REAUTHORIZE_SECONDS
+    stall_seconds: float = limits.HTTP_SEND_STALL_SECONDS
+
+
+def event(message: bytes) -> bytes:
+    """One message as one event. JSON as we write it has no line ends."""
+    return b"event: message\ndata: " + message + b"\n\n"
+
+
+def whole(body: bytes, accepts: Accepts, *headers: Header) -> Answer:
+    """A single answer in a form that the client takes."""
+    if accepts.json:
+        return Answer(200, body, (JSON_TYPE, *headers))
+    return Answer(200, event(body), (SSE_TYPE, (b"x-accel-buffering", b"no"), *headers))
+
+
+async def hold(exchange: Exchange, stream: Stream, caller: Caller, timing: Timing, extra: tuple[Header, ...]) -> None:
+    """Carries a stream until its reader is gone, it is ended, or the key behind it is no longer good."""
+    await exchange.begin((*_HEADERS, *extra))
+    await _first(exchange.gone(), _judge(caller, timing), _write(exchange, stream, timing))
+    with suppress(TimeoutError):
+        await asyncio.wait_for(exchange.end(), timing.stall_seconds)
+
+
+async def _first(*works: Coroutine[Any, Any, None]) -> None:
+    """Runs all until one is done, and ends the others."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _judge(caller: Caller, timing: Timing) -> None:
+    """Returns when the key is refused, or nobody can say whether it is good."""
+    with suppress(Refusal):
+        while True:
+            await asyncio.sleep(timing.reauthorize_seconds)
+            await caller.again().authenticate()
+
+
+async def _write(exchange: Exchange, stream: Stream, timing: Timing) -> None:
+    """Writes what comes, and a comment when nothing does, so that no proxy takes silence for death."""
+    data: bytes = KEEPALIVE
+    with suppress(TimeoutError):  # a reader that takes nothing is let go
+        while True:
+            await asyncio.wait_for(exchange.part(data), timing.stall_seconds)
+            try:
+                message = await stream.next(timing.heartbeat_seconds)
+            except TimeoutError:
+                data = KEEPALIVE
+                continue
+            if message is None:
+                break
+            data = event(message)
+        if stream.retry_seconds is not None:
+            await asyncio.wait_for(exchange.part(b"retry: %d\n\n" % (stream.retry_seconds * 1000)), timing.stall_seconds)

@@ -1,0 +1,83 @@
+"""The catalogue as tools: one card a tool, and the list that each revision of the protocol is shown, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from edge.decode import Decoder
+from edge.revisions import REVISIONS, Revision
+from edge.routing_headers import Path
+from edge.schema import Projector, Schema
+from kit.catalogue import Catalogue, Tool
+
+HEADER_KEYWORD = "x-mcp-header"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """All that is needed to show a tool and to call it."""
+
+    tool: Tool
+    decode: Decoder
+    arguments: Schema
+    answer: Schema
+    mirrored: Mapping[Path, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """Every tool by name, and the finished lists by revision."""
+
+    cards: Mapping[str, Card]
+    listings: Mapping[str, orjson.Fragment]
+
+
+def build(catalogue: Catalogue) -> Toolbox:
+    """Projects the catalogue. What cannot be projected stops the start, naming the field."""
+    projector = Projector(catalogue.comments)
+    cards = {tool.name: _card(tool, projector) for tool in catalogue.tools}
+    lists = {
+        version: orjson.Fragment(orjson.dumps(revision.listed({"tools": [_shown(card, revision) for card in cards.values()]})))
+        for version, revision in REVISIONS.items()
+    }
+    return Toolbox(cards, lists)
+
+
+def _card(tool: Tool, projector: Projector) -> Card:
+    arguments = projector.arguments(tool.request)
+    return Card(tool, Decoder(tool.request), arguments, projector.answer(tool.response), dict(_mirrored(arguments, ())))
+
+
+def _mirrored(schema: Schema, path: Path) -> list[tuple[Path, str]]:
+    """Arguments that a proxy may read from a header."""
+    found = []
+    for name, inner in schema.get("properties", {}).items():
+        if HEADER_KEYWORD in inner:
+            found.append(((*path, name), str(inner[HEADER_KEYWORD])))
+        found.extend(_mirrored(inner, (*path, name)))
+    return found
+
+
+def _shown(card: Card, revision: Revision) -> dict[str, Any]:
+    """A tool as one revision knows tools: a word that came later is left out."""
+    tool = card.tool
+    shown: dict[str, Any] = {"name": tool.name}
+    if revision.structured:
+        shown["title"] = tool.title
+    shown |= {"description": tool.description, "inputSchema": card.arguments}
+    if revision.structured:
+        shown["outputSchema"] = card.answer
+    shown["annotations"] = _annotations(tool)
+    if revision.execution:
+        shown["execution"] = {"taskSupport": tool.task_support}
+    return shown
+
+
+def _annotations(tool: Tool) -> dict[str, Any]:
+    """Hints, from the declared idempotency. Of a tool that is not a read nothing more is promised."""
+    hints: dict[str, Any] = {"title": tool.title, "readOnlyHint": tool.read_only, "openWorldHint": False}
+    return hints | ({"destructiveHint": False, "idempotentHint": True} if tool.read_only else {})
