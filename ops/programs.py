@@ -20,7 +20,7 @@ class Program:
     extra: str
     image: tuple[str, ...]
     secrets: tuple[str, ...]
-    services: dict[str, list[str]]
+    callers: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def load(path: Path = ROOT / "deploy" / "programs.toml") -> Table:
             extra=entry["extra"],
             image=tuple(entry["image"]),
             secrets=tuple(entry["secrets"]),
-            services=entry.get("services", {}),
+            callers=entry.get("callers", {}),
         )
         for name, entry in raw["programs"].items()
     }
