@@ -18,7 +18,7 @@ GRANT EXECUTE ON FUNCTION auth.authorize, auth.charge, auth.reachable, audit.app
 
 -- ---------------------------------------------------------------------------------------------------------------------------------------
 -- record: reads selects under row security, the loader writes, and nobody else has a way in.
--- A table's grants and its policies are made in one place: a table that is not in the list below is refused to everybody.
+-- Every table has the same three policies, made here for whatever tables the migrations made.
 -- ---------------------------------------------------------------------------------------------------------------------------------------
 REVOKE ALL ON SCHEMA record FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA record FROM PUBLIC, svc_auth, svc_reads, substrate_loader;

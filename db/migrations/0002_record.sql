@@ -15,21 +15,22 @@ RETURN btrim(regexp_replace(
     regexp_replace(
       regexp_replace(normalize(value, NFKC), '[\u200b\u200c\u200d\u2060\ufeff]', '', 'g'),
       broken_word, joined, 'g'),
-    U&'\2018\2019\201A\201B\2032\02BC`\201C\201D\201E\201F\2033\2010\2012\2013\2014\2015\2212\00AD',
-    $$'""""$$ || '"------'),
-  '[ 	
-   ]+', ' ', 'g'), ' ');
+    U&'\2018\2019\201A\201B\2032\02BC`\201C\201D\201E\201F\2010\2012\2013\2014\2015\2212\00AD',
+    $$'''''''""""------$$),
+  '[ \t\n\v\f\r\u0085\u1680\u2028\u2029]+', ' ', 'g'), ' ');
 
 -- A hyphen at a line end before a small letter belongs to the typesetter.
 CREATE FUNCTION record.normalize(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN record.folded(value, '([A-Za-z])[-­‐][ 	]*(?:
-||
+|
+|
 )[ 	]*(?=[a-z])', '');
 
 -- The other reading of a hyphen at a line end: it belongs to the word.
 CREATE FUNCTION record.normalize_hyphenated(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN record.folded(value, '([A-Za-z0-9])[-‐][ 	]*(?:
-||
+|
+|
 )[ 	]*(?=[A-Za-z0-9])', '-');
 
 -- Takes the line numbers off a passage that was copied out of a numbered page.
