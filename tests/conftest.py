@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster import Cluster, Database, cluster
+from tests.system.stack import Stack, running
 
 pytest_plugins = ["tests.needs"]
 
@@ -28,3 +29,10 @@ def shared_database(pg: Cluster) -> Iterator[Database]:
     """One migrated database for tests that change nothing, or only what they made."""
     with pg.copy() as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The whole system with the demonstration matters, shared by the session: leave it as you found it."""
+    with running(tmp_path_factory.mktemp("stack") / "data") as started:
+        yield started
