@@ -21,24 +21,18 @@ RETURN btrim(regexp_replace(
 
 -- A hyphen at a line end before a small letter belongs to the typesetter.
 CREATE FUNCTION record.normalize(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN record.folded(value, '([A-Za-z])[-­‐][ 	]*(?:
-|
-|
-)[ 	]*(?=[a-z])', '');
+RETURN record.folded(value, '([A-Za-z])[-\u00ad\u2010][ \t]*(?:\r\n|\r|\n)[ \t]*(?=[a-z])', '\1');
 
 -- The other reading of a hyphen at a line end: it belongs to the word.
 CREATE FUNCTION record.normalize_hyphenated(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN record.folded(value, '([A-Za-z0-9])[-‐][ 	]*(?:
-|
-|
-)[ 	]*(?=[A-Za-z0-9])', '-');
+RETURN record.folded(value, '([A-Za-z0-9])[-\u2010][ \t]*(?:\r\n|\r|\n)[ \t]*(?=[A-Za-z0-9])', '\1-');
 
 -- Takes the line numbers off a passage that was copied out of a numbered page.
 CREATE FUNCTION record.unnumbered(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN value ~ '[
-][ 	]*[0-9]{1,2}[ 	]' THEN regexp_replace(value, '(^|[
-])[ 	]*[0-9]{1,2}(?=[ 	
-]|$)', '', 'g') ELSE value END;
+RETURN CASE
+  WHEN value ~ '[\r\n][ \t]*[0-9]{1,2}[ \t]' THEN regexp_replace(value, '(^|[\r\n])[ \t]*[0-9]{1,2}(?=[ \t\r\n]|$)', '\1', 'g')
+  ELSE value
+END;
 
 -- Whether words occur in a text as whole words: "March 1" does not occur in "March 19".
 CREATE FUNCTION record.occurs(words text, whole text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
