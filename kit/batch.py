@@ -26,6 +26,7 @@ class Batcher(Generic[Item, Answer]):
         self._one, self._many = one, many
         self._in_flight_max, self._size_max = in_flight, size_max
         self._waiting: list[tuple[Item, asyncio.Future[Answer]]] = []
+        self._in_flight = 0
         self._pumps: set[asyncio.Task[None]] = set()
 
     async def submit(self, item: Item) -> Answer:
@@ -34,19 +35,23 @@ class Batcher(Generic[Item, Answer]):
             raise unavailable()
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
-        if len(self._pumps) < self._in_flight_max:
+        if self._in_flight < self._in_flight_max:
+            self._in_flight += 1
             pump = asyncio.create_task(self._pump())
             self._pumps.add(pump)
             pump.add_done_callback(self._pumps.discard)
         return await future
 
     async def _pump(self) -> None:
-        """Sends until nothing waits."""
-        while self._waiting:
-            batch, self._waiting = self._waiting[: self._size_max], self._waiting[self._size_max :]
-            live = [(item, future) for item, future in batch if not future.done()]
-            if live:
-                await self._send(live)
+        """Sends until nothing waits. The count falls in the same step that sees nothing waiting, so that no item is ever left behind."""
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[: self._size_max], self._waiting[self._size_max :]
+                live = [(item, future) for item, future in batch if not future.done()]
+                if live:
+                    await self._send(live)
+        finally:
+            self._in_flight -= 1
 
     async def _send(self, live: list[tuple[Item, asyncio.Future[Answer]]]) -> None:
         """One round; its failure is the failure of each item in it and of none after it."""
