@@ -28,7 +28,15 @@ _RANGES = {
     FieldDescriptor.TYPE_SINT64: (-(2**63), 2**63 - 1),
     FieldDescriptor.TYPE_UINT64: (0, 2**64 - 1),
 }
-_KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+_KINDS = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 
 
 def _kind(value: Any) -> str:

@@ -6,9 +6,10 @@ import re
 from enum import Enum
 from typing import Any
 
+from substrate.common.v1 import error_reason_pb2 as reasons
+
 from edge import jsonrpc
 from kit.errors import INTERNAL_MESSAGE, Reason, Refusal
-from substrate.common.v1 import error_reason_pb2 as reasons
 
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021

@@ -11,6 +11,7 @@ from edge import eras, identity, jsonrpc, sessions, streams
 from edge.call import ToolCalls
 from edge.caller import Caller
 from edge.channel import Channel, Full
+from edge.config import Timing
 from edge.errors import REQUEST_CANCELLED, Fault
 from edge.http import ACCEPTED, Answer, Exchange, Header, refuse
 from edge.negotiation import Accepts
@@ -44,7 +45,7 @@ class Method:
 class Legacy:
     """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
 
-    def __init__(self, toolbox: Toolbox, calls: ToolCalls, channel: Channel, now: Now, timing: streams.Timing) -> None:
+    def __init__(self, toolbox: Toolbox, calls: ToolCalls, channel: Channel, now: Now, timing: Timing) -> None:
         self._toolbox, self._calls, self._channel, self._now, self._timing = toolbox, calls, channel, now, timing
         self._methods = {
             "ping": Method(self._ping),

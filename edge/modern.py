@@ -119,19 +119,21 @@ async def _while_connected(exchange: Exchange, work: Awaitable[Any]) -> Any:
     """Awaits the work; a client that goes away takes it back, the call to the service included."""
     task, watch = asyncio.current_task(), asyncio.create_task(exchange.gone())
     assert task is not None
+    working, taken_back = True, False
 
     def take_back(done: asyncio.Task[None]) -> None:
-        if not done.cancelled():
-            task.cancel()
+        nonlocal taken_back
+        if working and not done.cancelled():
+            taken_back = task.cancel()
 
     watch.add_done_callback(take_back)
     try:
         return await work
     except asyncio.CancelledError:
-        if not watch.done() or watch.cancelled():
+        if not taken_back:
             raise
         task.uncancel()
         raise Disconnected from None
     finally:
-        watch.remove_done_callback(take_back)
+        working = False
         watch.cancel()

@@ -94,4 +94,4 @@ def _equal(given: str | None, value: Any) -> bool:
     if isinstance(value, int | float):
         number = _DECIMAL.fullmatch(given)
         return number is not None and int(number[1]) == value
-    return given == value
+    return bool(given == value)

@@ -1,4 +1,4 @@
-"""JSON Schema of a tool's arguments and answers, projected from the messages, their rules and their comments. Nothing is written by hand."""
+"""JSON Schema of a tool's arguments and answers, projected from the messages, their rules and their comments."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Projector:
             schema = {"type": "array", "items": self._value(field, rules.repeated.items, self.arguments)} | _keywords(field, rules)
         else:
             schema = self._value(field, rules, self.arguments)
-            zero = {"integer": 0, "boolean": False}.get(schema["type"])
+            zero = {"integer": 0, "boolean": False}.get(str(schema["type"]))
             if zero is not None and not field.has_presence and not needed:
                 schema["default"] = zero
         return self._described(field, schema, words=True)

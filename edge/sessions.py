@@ -1,4 +1,4 @@
-"""Sessions of the handshake era: an id that cannot be guessed, bound to the key that made it. A session remembers; it authorizes nothing."""
+"""Sessions of the handshake era: an unguessable id, bound to the key that made it. A session remembers; it authorizes nothing."""
 
 from __future__ import annotations
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from edge.caller import Caller
 from edge.channel import Stream
+from edge.config import Timing
 from edge.http import JSON_TYPE, SSE_TYPE, Answer, Exchange, Header
 from edge.negotiation import Accepts
-from kit import limits
 from kit.errors import Refusal
 
 KEEPALIVE = b": keepalive\n\n"
@@ -22,15 +21,6 @@ _HEADERS: tuple[Header, ...] = (
     (b"x-accel-buffering", b"no"),
     (b"x-content-type-options", b"nosniff"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """How often a held stream is heard from and judged."""
-
-    heartbeat_seconds: float = limits.HEARTBEAT_SECONDS
-    reauthorize_seconds: float = limits.REAUTHORIZE_SECONDS
-    stall_seconds: float = limits.HTTP_SEND_STALL_SECONDS
 
 
 def event(message: bytes) -> bytes:

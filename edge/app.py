@@ -1,0 +1,103 @@
+"""Puts the edge together: the endpoint, its neighbours (health and metadata), and what runs beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import grpc
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from edge import tools
+from edge.authorization import ENDPOINT, METADATA_PATH, Authorization
+from edge.call import ToolCalls
+from edge.channel import MemoryChannel
+from edge.config import EdgeConfig, Timing
+from edge.endpoint import Endpoint
+from edge.legacy import Legacy
+from edge.modern import Modern
+from edge.origins import Origins
+from edge.readiness import Readiness
+from kit import client, config
+from kit.authority import Authority
+from kit.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The application, and the parts that whoever serves it has to reach."""
+
+    app: Starlette
+    channel: MemoryChannel
+
+
+def build(settings: EdgeConfig, catalogue: Catalogue, public_url: str, timing: Timing, now: Callable[[], float] = time.monotonic) -> Edge:
+    """Makes the application. A tool of a program that has no address stops the start."""
+    channels = _channels(settings)
+    toolbox = tools.build(catalogue)
+    methods = {t.path: client.method(channels[_program(t.service)], t.path, t.response_class) for t in catalogue.tools}
+    calls = ToolCalls(toolbox, methods)
+    memory = MemoryChannel(now, timing.session_idle_seconds)
+    authority = Authority(config.Peer(settings.backends.auth), settings.tls)
+    authorization = Authorization(public_url, (t.scope for t in catalogue.tools), settings.http.authorization_servers)
+    origins = Origins(settings.http.allowed_hosts, settings.http.allowed_origins, public_url)
+    endpoint = Endpoint(origins, authorization, authority, Legacy(toolbox, calls, memory, now, timing), Modern(toolbox, calls))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for channel in channels.values():
+                stack.push_async_callback(channel.close)
+            stack.push_async_callback(authority.close)
+            sweeper = asyncio.create_task(_sweep(memory, timing.session_sweep_seconds))
+            stack.push_async_callback(_cancelled, sweeper)
+            yield
+
+    neighbours = _neighbours(authorization, Readiness(channels, now))
+    routes = [Route(ENDPOINT, endpoint), Route(f"{ENDPOINT}/", endpoint), *neighbours]
+    return Edge(Starlette(routes=routes, lifespan=lifespan), memory)
+
+
+def _program(service: str) -> str:
+    """The program that serves a service: `substrate.reads.v1.MatterService` is served by reads."""
+    return service.split(".")[1]
+
+
+def _channels(settings: EdgeConfig) -> dict[str, grpc.aio.Channel]:
+    addresses = vars(settings.backends)
+    return {program: client.channel(address, program, settings.tls) for program, address in addresses.items()}
+
+
+async def _sweep(memory: MemoryChannel, seconds: float) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await memory.sweep()
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def _neighbours(authorization: Authorization, readiness: Readiness) -> list[Route]:
+    """Pages that need no key and are asked under any Host, by probes for one."""
+
+    async def alive(_request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def ready(_request: Request) -> Response:
+        missing = await readiness.missing()
+        return PlainTextResponse(f"waiting for {', '.join(missing)}\n", 503) if missing else PlainTextResponse("ok\n")
+
+    async def metadata(_request: Request) -> Response:
+        return Response(authorization.metadata, media_type="application/json", headers={"access-control-allow-origin": "*"})
+
+    pages = {"/healthz": alive, "/readyz": ready, METADATA_PATH: metadata, METADATA_PATH + ENDPOINT: metadata}
+    return [Route(path, page, methods=["GET"]) for path, page in pages.items()]

@@ -1,0 +1,189 @@
+"""The HTTP listener: uvicorn with the deadlines and caps that it does not have, so that slow or crooked clients hold nothing up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from edge.config import Timing
+from kit import limits
+
+_REFUSALS = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large", 503: b"Service Unavailable"}
+
+
+class Connection(HttpToolsProtocol):
+    """One connection. Its clock runs while a request is being received, from the first byte (or the connection) to the last."""
+
+    receive_seconds = limits.HTTP_RECEIVE_SECONDS
+    cycle: Any  # None until a request has a head
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._deadline: asyncio.TimerHandle | None = None
+        self._head_bytes: int | None = 0  # None while a body is received
+        self._refused = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being received or answered."""
+        return self._deadline is None and (self.cycle is None or self.cycle.response_complete)
+
+    def connection_made(self, transport: Any) -> None:
+        """Admits the connection, in place of an idle one where there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > limits.HTTP_CONNECTIONS_MAX:
+            idle = next((c for c in self.connections if isinstance(c, Connection) and c.idle), None)
+            if idle is None:
+                self._refuse(503)
+                return
+            idle.transport.close()
+            self.connections.discard(idle)
+        self._start_clock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stops the clock."""
+        self._stop_clock()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes bytes, unless this connection is already told to go."""
+        if self._refused:
+            return
+        if self.idle:
+            self._start_clock()
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes is not None and self._head_bytes > limits.HTTP_HEAD_MAX_BYTES:
+            self._refuse(431)
+
+    def on_headers_complete(self) -> None:
+        """Looks at the head as a whole before anything acts on it."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > limits.HTTP_HEAD_MAX_BYTES or len(self.headers) > limits.HTTP_HEADERS_MAX:
+            self._refuse(431)
+        elif not self.url.startswith(b"/"):  # an absolute address could name another host than the header that is checked
+            self._refuse(400)
+        if self._refused:
+            return
+        self._head_bytes = None
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Keeps a part of the body."""
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is here whole."""
+        if not self._refused:
+            self._stop_clock()
+            self._head_bytes = 0
+            super().on_message_complete()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """After an offer to change protocols the parser reads no further; the connection ends with this answer."""
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def _start_clock(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.receive_seconds, self._too_slow)
+
+    def _stop_clock(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_slow(self) -> None:
+        self._deadline = None
+        answering = self.cycle is not None and (self.cycle.response_started or bool(self.pipeline))
+        if answering:
+            self.transport.close()
+        else:
+            self._refuse(408)
+
+    def _refuse(self, status: int) -> None:
+        """Answers without the application and ends the connection."""
+        self._refused = True
+        self._stop_clock()
+        self._unset_keepalive_if_required()
+        if not self.transport.is_closing():
+            reason = _REFUSALS[status]
+            self.transport.write(b"HTTP/1.1 %d %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % (status, reason))
+            self.transport.close()
+
+
+class Listener(uvicorn.Server):
+    """Serves until it is told to stop; then streams end, and what is in flight may finish."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None], on_stop: Callable[[], Any]) -> None:
+        super().__init__(config)
+        self._on_ready, self._on_stop = on_ready, on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serves, and says so."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends what would never end by itself, then waits for the rest."""
+        await self._on_stop()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the business of whoever runs this."""
+        yield
+
+
+def bind(listen: str) -> socket.socket:
+    """The listening socket. What it is told about dead peers its connections inherit."""
+    host, _, port = listen.rpartition(":")
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.HTTP_PEER_SILENT_SECONDS * 1000))
+    sock.bind((host, int(port)))
+    return sock
+
+
+def address(sock: socket.socket) -> str:
+    """host:port of a bound socket."""
+    host, port = sock.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def announce(ready_file: str, bound: str) -> None:
+    """Tells whoever started this program where it listens; renamed into place, so that nobody reads half of it."""
+    part = Path(f"{ready_file}.part")
+    part.write_text(bound, encoding="utf-8")
+    part.rename(ready_file)
+
+
+def configured(app: Any, timing: Timing) -> uvicorn.Config:
+    """Uvicorn as the edge wants it: one protocol, no header that names it, its own log left alone."""
+    connection = type("TimedConnection", (Connection,), {"receive_seconds": timing.receive_seconds})
+    return uvicorn.Config(
+        app,
+        http=connection,
+        ws="none",
+        loop="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=timing.idle_seconds,  # type: ignore[arg-type]  # a number of seconds; only the hint says whole
+        timeout_graceful_shutdown=timing.drain_seconds,  # type: ignore[arg-type]
+    )
