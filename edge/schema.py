@@ -77,7 +77,7 @@ class Projector:
     def _argument(self, field: FieldDescriptor, needed: bool) -> Schema:
         rules: Any = field.GetOptions().Extensions[validate_pb2.field]
         if field.is_repeated:
-            schema = {"type": "array", "items": self._value(field, rules.repeated.items, self.arguments)} | _keywords(field, rules)
+            schema: Schema = {"type": "array", "items": self._value(field, rules.repeated.items, self.arguments)} | _keywords(field, rules)
         else:
             schema = self._value(field, rules, self.arguments)
             zero = {"integer": 0, "boolean": False}.get(str(schema["type"]))
