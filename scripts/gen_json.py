@@ -132,7 +132,9 @@ class Writer:
         names = [m.name for m in self.file.message_types_by_name.values()]
         table = ", ".join(f'"{self.file.package}.{n}": encode_{n}' for n in sorted(names))
         imports = "\n".join(sorted(self.imports, key=lambda i: (not i.startswith("from typing"), i)))
-        return HEADER.format(file=self.file.name) + imports + "\n\n" + "\n".join(self.body) + f"\n\n\nENCODERS: dict[str, Any] = {{{table}}}\n"
+        return (
+            HEADER.format(file=self.file.name) + imports + "\n\n" + "\n".join(self.body) + f"\n\n\nENCODERS: dict[str, Any] = {{{table}}}\n"
+        )
 
 
 def wanted(name: str) -> bool:
