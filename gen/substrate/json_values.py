@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 def timestamp(value: Timestamp) -> str:
     """RFC 3339 in UTC with 0, 3, 6 or 9 decimals, as ProtoJSON has it."""
-    text = datetime.fromtimestamp(value.seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
+    text = datetime.fromtimestamp(value.seconds, timezone.utc).replace(tzinfo=None).isoformat()
     nanos = value.nanos
     if not nanos:
         return text + "Z"
