@@ -196,8 +196,10 @@ class Postgres:
             process = self._popen([*command, *([] if self.fsync else ["--no-sync"])], log.fileno())
         ended = await _ended(process, limits.POSTGRES_INIT_SECONDS)
         given.unlink()
-        if not ended or process.returncode != 0:
+        if not ended:
             process.kill()
+            process.wait()
+        if process.returncode != 0:
             raise PostgresError(f"the database folder could not be made; see {self.log_file}.")
         partial.rename(self.pgdata)
 

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-TOOLS = {"chromium": ("chromium", "chromium-browser", "google-chrome"), "node": ("node",), "npm": ("npm",), "openssl": ("openssl",)}
+TOOLS = {
+    "postgres": ("postgres", "pg_ctlcluster"),
+    "chromium": ("chromium", "chromium-browser", "google-chrome"),
+    "node": ("node",),
+    "npm": ("npm",),
+    "openssl": ("openssl",),
+}
 _NOT_RUN = pytest.StashKey[Counter[tuple[str, str]]]()
 
 

@@ -1,0 +1,92 @@
+"""The supervisor of one program: it waits for health, says why a start failed, starts again what died, and stops what does not want to."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from kit import limits
+from ops import probe
+from ops.layout import DataDir
+from ops.process import Running, StackError
+from ops.programs import Program
+from tests import poll
+
+
+def fake(tmp_path: Path) -> Running:
+    """A program that is not started yet."""
+    data = DataDir(tmp_path)
+    data.run.mkdir(parents=True, exist_ok=True)
+    program = Program("fake", "tests.unit.ops.fake_program", "http", (), None, "edge", (), (), {})
+    return Running(program, data, "127.0.0.1:0", {})
+
+
+async def test_a_program_is_started_when_it_answers_and_gone_when_stopped(tmp_path: Path) -> None:
+    one = fake(tmp_path)
+    await one.start()
+    assert not one.listen.endswith(":0")
+    assert await one.healthy()
+    await one.stop()
+    assert not await one.healthy()
+
+
+async def test_a_program_that_ends_at_once_is_said_with_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBSTRATE_FAKE", "ends")
+    with pytest.raises(StackError, match=r"(?s)fake ended while it started.*the configuration is wrong"):
+        await fake(tmp_path).start()
+
+
+async def test_a_program_that_does_not_serve_in_time_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBSTRATE_FAKE", "silent")
+    monkeypatch.setattr(limits, "PROGRAM_START_SECONDS", 0.2)
+    one = fake(tmp_path)
+    with pytest.raises(StackError, match=r"fake did not serve within 0\.2 s"):
+        await one.start()
+    assert one.process is not None
+    assert one.process.returncode is not None
+
+
+async def test_a_program_that_dies_serves_again_at_the_same_address(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    one = fake(tmp_path)
+    await one.start()
+    first, address = one.process, one.listen
+    watching = asyncio.create_task(one.watch())
+    try:
+        assert first is not None
+        os.kill(first.pid, signal.SIGKILL)
+
+        async def again() -> bool:
+            return one.process is not first and await one.healthy()
+
+        await poll.until_async(again, "it serves again")
+        assert one.listen == address
+    finally:
+        watching.cancel()
+        await one.stop()
+    assert "fake ended with code -9; starting it again in 0.2 s" in capfd.readouterr().err
+
+
+async def test_a_program_that_ignores_the_request_to_stop_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBSTRATE_FAKE", "stubborn")
+    monkeypatch.setattr(limits, "PROGRAM_STOP_SECONDS", 0.2)
+    one = fake(tmp_path)
+    await one.start()
+    await one.stop()
+    assert one.process is not None
+    assert one.process.returncode == -signal.SIGKILL
+
+
+async def test_an_edge_that_accepts_and_says_nothing_does_not_serve() -> None:
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(hold, "127.0.0.1", 0)
+    async with silent:
+        host, port = silent.sockets[0].getsockname()
+        began = time.monotonic()
+        assert await asyncio.to_thread(probe.http_serving, f"{host}:{port}", 0.1) is False
+        assert time.monotonic() - began < limits.HEALTH_PROBE_SECONDS
