@@ -81,3 +81,7 @@ PROGRAM_LOG_MAX_BYTES = 10 * 1024 * 1024  # a log this long is put aside at the 
 HEALTH_PROBE_SECONDS = 2.0
 LOAD_SECONDS = 300.0  # loading the demonstration matters
 OPERATOR_CALL_SECONDS = 30.0  # one call of an operator command
+
+# Loaders
+IMPORT_FILE_MAX_BYTES = 64 * 1024 * 1024
+PASSAGE_MAX_CHARS = 2_000

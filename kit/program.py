@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import uvloop
 
+from kit import rooms
 from kit.config import Config, ConfigError, load
 from kit.log import configure
 
@@ -21,6 +22,7 @@ def main(name: str, summary: str, schema: type[Config], run: Callable[[Config], 
     )
     given = parser.parse_args()
     configure(name)
+    rooms.close(sys.modules["__main__"].__package__ or name)
     try:
         config = load(given.config, schema)
     except ConfigError as error:
