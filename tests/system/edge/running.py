@@ -1,0 +1,113 @@
+"""Runs the real edge on a real socket, in a thread with its own event loop, in front of the backend of these tests."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import uvloop
+
+from edge import app, listener
+from edge.channel import MemoryChannel
+from edge.config import Backends, EdgeConfig, Http, Timing
+from kit import catalogue
+from tests.poll import until
+from tests.system.edge.world import Backend, World
+
+Value = TypeVar("Value")
+
+
+class LoopThread:
+    """An event loop that others can hand work to."""
+
+    def __init__(self) -> None:
+        self.loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Value], seconds: float = 30.0) -> Value:
+        """Runs work there and waits for it here."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(seconds)
+
+    def close(self) -> None:
+        """Ends the loop."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(10)
+        self.loop.close()
+
+
+@dataclass(frozen=True)
+class Running:
+    """An edge that serves."""
+
+    host: str
+    port: int
+    channel: MemoryChannel
+    server: listener.Listener
+
+    @property
+    def url(self) -> str:
+        """The endpoint."""
+        return f"http://{self.host}:{self.port}/mcp"
+
+    @property
+    def connections(self) -> int:
+        """Open connections."""
+        return len(self.server.server_state.connections)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The backend and the means to put edges in front of it."""
+
+    world: World
+    backend: Backend
+    loop: LoopThread
+
+    def settings(self, **http: Any) -> EdgeConfig:
+        """Configuration of an edge in front of this backend."""
+        backends = Backends(auth=self.backend.auth_address, reads=self.backend.reads_address)
+        return EdgeConfig(Http(listen="127.0.0.1:0", **http), self.backend.tls("edge"), backends)
+
+    @contextmanager
+    def edge(self, timing: Timing | None = None, **http: Any) -> Iterator[Running]:
+        """An edge of its own."""
+        settings, timing = self.settings(**http), timing or Timing()
+        sock = listener.bind(settings.http.listen)
+        bound = listener.address(sock)
+        started = threading.Event()
+
+        async def make() -> tuple[app.Edge, listener.Listener]:
+            edge = app.build(settings, catalogue.load(), settings.http.public_url or f"http://{bound}", timing)
+            return edge, listener.Listener(listener.configured(edge.app, timing), started.set, edge.channel.end_streams)
+
+        edge, server = self.loop.run(make())
+        serving = asyncio.run_coroutine_threadsafe(server.serve([sock]), self.loop.loop)
+        until(lambda: started.is_set() or serving.done(), "the edge serves")
+        host, _, port = bound.rpartition(":")
+        try:
+            yield Running(host, int(port), edge.channel, server)
+        finally:
+            server.should_exit = True
+            serving.result(30)
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[Site]:
+    """A backend that serves, without an edge yet."""
+    loop, world = LoopThread(), World()
+
+    async def start() -> Backend:
+        backend = Backend(world, folder)
+        await backend.start()
+        return backend
+
+    backend = loop.run(start())
+    try:
+        yield Site(world, backend, loop)
+    finally:
+        loop.run(backend.stop())
+        loop.close()
