@@ -21,7 +21,7 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
         found["http"] = {
             "listen": listen,
             "ready_file": ready,
-            "public_url": f"http://{listen}",
+            "public_url": "" if listen.endswith(":0") else f"http://{listen}",
             "allowed_hosts": ["127.0.0.1", "localhost", "[::1]"],
             "allowed_origins": [],
         }

@@ -1,4 +1,4 @@
-"""Asks a program whether it serves: the gRPC health service over mutual TLS, or the edge's refusal of a call without a key."""
+"""Asks a program whether it serves: the gRPC health service over mutual TLS, or the readiness page of an HTTP program."""
 
 import http.client
 from pathlib import Path
@@ -39,12 +39,12 @@ def grpc_serving(address: str, program: str, pki: Path) -> bool:
 
 
 def http_serving(listen: str, timeout: float = limits.HEALTH_PROBE_SECONDS) -> bool:
-    """Whether the edge answers: without a key it must say 401."""
+    """Whether the HTTP program at the address serves, and so do the programs behind it."""
     host, _, port = listen.rpartition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
     try:
-        connection.request("POST", "/mcp", body=b"{}", headers={"Content-Type": "application/json", "Accept": "application/json"})
-        return connection.getresponse().status == http.HTTPStatus.UNAUTHORIZED
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False
     finally:

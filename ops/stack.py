@@ -17,15 +17,15 @@ from ops import admin, connect, database, demonstration, migrate, pki, probe, pr
 from ops.database import Target
 from ops.files import write_private
 from ops.layout import DATABASE, ROOT, DataDir
-from ops.postgres import Postgres, free_port
+from ops.postgres import Postgres
 from ops.process import Running, StackError, python_environ, say
 from ops.progress import Progress
 
 
 def check_port(port: int) -> int:
     """The port to serve MCP on; a taken one is refused with the way out."""
-    if port == 0:
-        return free_port()
+    if port == 0:  # any: the program says which it took
+        return 0
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

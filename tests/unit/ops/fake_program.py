@@ -11,11 +11,11 @@ from pathlib import Path
 HOW = os.environ.get("SUBSTRATE_FAKE", "")
 
 
-class Refusing(http.server.BaseHTTPRequestHandler):
-    """Answers as the edge answers a call without a key."""
+class Ready(http.server.BaseHTTPRequestHandler):
+    """Answers as a program that is ready."""
 
-    def do_POST(self) -> None:
-        self.send_response(401)
+    def do_GET(self) -> None:
+        self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -33,7 +33,7 @@ def main() -> None:
     with Path(sys.argv[2]).open("rb") as source:
         config = tomllib.load(source)["http"]
     host, _, port = config["listen"].rpartition(":")
-    server = http.server.ThreadingHTTPServer((host, int(port)), Refusing)
+    server = http.server.ThreadingHTTPServer((host, int(port)), Ready)
     Path(config["ready_file"]).write_text(f"{host}:{server.server_port}", encoding="utf-8")
     server.serve_forever()
 

@@ -42,9 +42,9 @@ def test_an_error_is_a_no(code: grpc.StatusCode) -> None:
 
 
 class Answering(http.server.BaseHTTPRequestHandler):
-    """Answers every POST with the server's status."""
+    """Answers every request with the server's status."""
 
-    def do_POST(self) -> None:
+    def do_GET(self) -> None:
         self.send_response(getattr(self.server, "status", 500))
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -64,8 +64,8 @@ def edge() -> Iterator[http.server.HTTPServer]:
     thread.join()
 
 
-@pytest.mark.parametrize(("status", "healthy"), [(401, True), (200, False), (500, False), (404, False)])
-def test_the_edge_serves_when_it_refuses_a_call_without_a_key(edge: http.server.HTTPServer, status: int, healthy: bool) -> None:
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False), (500, False), (404, False)])
+def test_an_http_program_serves_when_its_readiness_page_says_so(edge: http.server.HTTPServer, status: int, healthy: bool) -> None:
     edge.status = status  # type: ignore[attr-defined]
     assert probe.http_serving(f"127.0.0.1:{edge.server_port}") is healthy
 

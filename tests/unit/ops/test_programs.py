@@ -42,6 +42,10 @@ def test_the_edge_learns_where_its_backends_are(tmp_path: Path) -> None:
     assert written(tmp_path, "edge")["backends"] == {"auth": "127.0.0.1:1", "reads": "127.0.0.1:2"}
 
 
+def test_the_edge_on_any_port_names_itself_after_the_one_it_took(tmp_path: Path) -> None:
+    assert written(tmp_path, "edge")["http"]["public_url"] == ""
+
+
 def test_only_auth_is_given_the_pepper(tmp_path: Path) -> None:
     assert [p.name for p in TABLE.programs if "keys" in written(tmp_path, p.name)] == ["auth"]
 
