@@ -26,6 +26,7 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.access_log = False  # it would write the URL, and with it a key that somebody put there
         self._deadline: asyncio.TimerHandle | None = None
         self._head_bytes: int | None = 0  # None while a body is received
         self._refused = False

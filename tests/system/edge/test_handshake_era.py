@@ -91,7 +91,17 @@ def test_a_response_nobody_waits_for_is_not_accepted(legacy: Wire) -> None:
 
 @pytest.mark.parametrize(
     "method",
-    ["prompts/list", "resources/list", "tasks/list", "logging/setLevel", "completion/complete", "subscriptions/x", "Ping", "tools/List", ""],
+    [
+        "prompts/list",
+        "resources/list",
+        "tasks/list",
+        "logging/setLevel",
+        "completion/complete",
+        "subscriptions/x",
+        "Ping",
+        "tools/List",
+        "",
+    ],
 )
 def test_what_is_not_advertised_is_an_unknown_method(legacy: Wire, method: str) -> None:
     error(legacy.call(method, {}), 200, -32601)

@@ -1,4 +1,4 @@
-"""What stands behind the edge in these tests: AuthService and MatterService over real gRPC and mutual TLS, on a world that a test can change."""
+"""What stands behind the edge in these tests: AuthService and MatterService over real gRPC, on a world that a test can change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -113,9 +113,13 @@ class Backend:
     async def start(self) -> None:
         """Serves."""
         self._authority = Authority(config.Peer(self.auth_address), self.tls("reads"))
-        judged = {"Authenticate": self._authenticate, "Authorize": self._authorize, "AuthorizeBatch": self._authorize_batch}
+        judged: dict[str, server.Handler] = {
+            "Authenticate": self._authenticate,
+            "Authorize": self._authorize,
+            "AuthorizeBatch": self._authorize_batch,
+        }
         self._auth.add_generic_rpc_handlers((server.handlers("substrate.auth.v1.AuthService", judged, None),))
-        reads = {"ListMatters": self._list_matters, "GetMatter": self._get_matter}
+        reads: dict[str, server.Handler] = {"ListMatters": self._list_matters, "GetMatter": self._get_matter}
         self._reads.add_generic_rpc_handlers((server.handlers("substrate.reads.v1.MatterService", reads, self._authority),))
         for one in (self._auth, self._reads):
             servicer = health.aio.HealthServicer()
@@ -160,8 +164,13 @@ class Backend:
             except asyncio.CancelledError:
                 self._world.cancelled += 1
                 raise
-        answer = matters_pb2.GetMatterResponse(matter=matter(1), read_state=attestation_pb2.READ_STATE_READ)
-        return attested(answer)  # type: ignore[no-any-return]
+        return one_matter()
+
+
+def one_matter() -> Message:
+    """The usual answer of get_matter."""
+    answer = matters_pb2.GetMatterResponse(matter=matter(1), read_state=attestation_pb2.READ_STATE_READ)
+    return attested(answer)  # type: ignore[no-any-return]
 
 
 def refusing(reason: int, message: str, **extra: Any) -> Answer:
