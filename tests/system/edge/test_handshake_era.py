@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import threading
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from google.protobuf.message import Message
 from edge.identity import VERSION
 from tests.poll import until
 from tests.system.edge.wire import Wire, error, request, valid
-from tests.system.edge.world import CASE, World
+from tests.system.edge.world import CASE, World, one_matter
 
 
 def test_initialize_answers_with_the_revision_that_was_asked_for(wire: Wire) -> None:
@@ -176,13 +177,13 @@ def test_a_cancelled_call_ends_and_its_service_is_told(legacy: Wire, world: Worl
 
 
 def test_calls_with_the_same_id_are_answered_each_by_itself(legacy: Wire, world: World) -> None:
-    async def after_a_while(request: Any) -> Message:
-        await asyncio.sleep(0.05)
-        from tests.system.edge.world import attested, matter, matters_pb2
+    together = threading.Barrier(8)
 
-        return attested(matters_pb2.GetMatterResponse(matter=matter(1), read_state=1))  # type: ignore[no-any-return]
+    async def when_all_are_here(_request: Any) -> Message:
+        await asyncio.to_thread(together.wait, 20)
+        return one_matter()
 
-    world.get_matter = after_a_while
+    world.get_matter = when_all_are_here
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         calls = [pool.submit(legacy.call, "tools/call", {"name": "get_matter", "arguments": {"case_id": CASE}}, 1) for _ in range(8)]
         results = [c.result(20).json() for c in calls]

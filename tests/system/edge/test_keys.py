@@ -51,7 +51,7 @@ def test_a_key_with_a_wrong_form_is_refused_without_asking_anyone(
     wire: Wire, world: World, headers: Callable[[str], dict[str, str]]
 ) -> None:
     before = world.authenticated
-    sent = JSON_HEADERS | {k: v.encode("latin-1") for k, v in headers(wire.known.key.text).items()}  # type: ignore[operator]
+    sent = [(k.encode(), v.encode("latin-1")) for k, v in (JSON_HEADERS | headers(wire.known.key.text)).items()]
     answer = wire.http.post(wire.edge.url, json=request("ping"), headers=sent)
     assert challenge(answer).endswith('error="invalid_token"')
     assert (world.authenticated, world.presented) == (before, [])

@@ -40,7 +40,8 @@ def test_unknown_ended_and_foreign_sessions_answer_with_the_same_bytes(wire: Wir
     mine = wire.initialize().session
     same_person = Wire(wire.edge, world.new_key(wire.known.owner), http)
     ended = Wire(wire.edge, wire.known, http).initialize()
-    assert ended.session and mine
+    assert ended.session
+    assert mine
     assert ended.http.delete(wire.edge.url, headers=auth(wire.known) | {"mcp-session-id": ended.session}).status_code == DELETED
     seen = [
         [(a.status_code, a.content, sorted(set(a.headers) - {"date"})) for a in answers]
