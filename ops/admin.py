@@ -1,7 +1,6 @@
 """Calls AuthAdminService with the operator's certificate."""
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,40 +10,28 @@ from google.rpc import status_pb2
 from substrate.auth.v1 import auth_admin_service_pb2_grpc
 
 from kit import limits
-from ops import probe
+from ops import connect, probe
+from ops.cli import OperatorError
 from ops.layout import DataDir
 
 Stub = auth_admin_service_pb2_grpc.AuthAdminServiceStub
 
 
-class AdminError(Exception):
-    """Why an administrative call failed, in words for an operator."""
-
-
 @contextlib.contextmanager
 def connected(address: str, pki: Path) -> Iterator[Any]:
-    """The service at an address; a failed call becomes an AdminError."""
+    """The service at an address; a failed call becomes an OperatorError."""
     with probe.channel(address, "auth", pki) as to:
         try:
             yield Stub(to)
         except grpc.RpcError as error:
-            raise AdminError(_words(error)) from None
+            raise OperatorError(_words(error)) from None
 
 
 @contextlib.contextmanager
 def of_stack(data: DataDir) -> Iterator[Any]:
     """The service of a running stack."""
-    with connected(read_connect(data)["grpc"]["auth"], data.pki) as stub:
+    with connected(connect.read(data)["grpc"]["auth"], data.pki) as stub:
         yield stub
-
-
-def read_connect(data: DataDir) -> dict[str, Any]:
-    """What the stack wrote about itself."""
-    try:
-        found: dict[str, Any] = json.loads(data.connect.read_text(encoding="utf-8"))
-    except OSError:
-        raise AdminError(f"there is no stack in {data.root}; start it with ./run up.") from None
-    return found
 
 
 def call(method: Callable[..., Any], request: object) -> Any:

@@ -5,7 +5,8 @@ import json
 import sys
 from typing import Any
 
-from ops import admin, cli, mcp_client
+from ops import cli, connect, mcp_client
+from ops.cli import OperatorError
 from ops.layout import DataDir
 
 
@@ -33,13 +34,13 @@ def main(arguments: list[str]) -> int:
     cli.add_data_dir(parser)
     options = parser.parse_args(arguments)
     try:
-        known = admin.read_connect(DataDir(options.data_dir))
+        known = connect.read(DataDir(options.data_dir))
         key = known["keys"].get(options.key, options.key)
         given = dict(options.args)
         if isinstance(given.get("case_id"), str):
             given["case_id"] = known["matters"].get(given["case_id"], given["case_id"])
         result = mcp_client.call(known["mcp_url"], key, "tools/call", {"name": options.tool, "arguments": given})
-    except (admin.AdminError, mcp_client.McpError) as error:
+    except OperatorError as error:
         print(f"call: {error}", file=sys.stderr)
         return 1
     return show(result)

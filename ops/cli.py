@@ -7,6 +7,10 @@ from pathlib import Path
 from ops.layout import DEFAULT_DATA_DIR
 
 
+class OperatorError(Exception):
+    """What an operator has to know, in one sentence."""
+
+
 def parser(command: str, purpose: str, example: str) -> argparse.ArgumentParser:
     """A parser whose help states the purpose and shows an example; wrong usage exits with 2."""
     return argparse.ArgumentParser(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ops.cli import OperatorError
 from ops.files import write_private
 from ops.layout import DataDir
 
@@ -22,6 +23,15 @@ def document(
         "client_key": str(data.pki / "firm.key"),
         "people": demo["people"],
     }
+
+
+def read(data: DataDir) -> dict[str, Any]:
+    """What a stack wrote about itself."""
+    try:
+        found: dict[str, Any] = json.loads(data.connect.read_text(encoding="utf-8"))
+    except OSError:
+        raise OperatorError(f"there is no stack in {data.root}; start it with ./run up.") from None
+    return found
 
 
 def write(data: DataDir, content: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from ops.layout import DataDir
 def _wait(data: DataDir, pid: int, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if owner.holder(data) != pid:
+        if owner.holder(data) != pid and not owner.alive(pid):
             return True
         signal.sigtimedwait([], 0.05)
     return False

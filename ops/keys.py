@@ -10,6 +10,7 @@ from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb2
 from substrate.auth.v1 import auth_service_pb2
 
 from ops import admin, cli
+from ops.cli import OperatorError
 from ops.demonstration import SCOPES
 from ops.layout import DataDir
 from ops.names import matter_id, user_id, user_names
@@ -70,7 +71,7 @@ def main(arguments: list[str]) -> int:
     try:
         with admin.of_stack(data) as stub:
             return {"create": _create, "list": _list, "revoke": _revoke}[options.action](stub, options, data)
-    except admin.AdminError as error:
+    except OperatorError as error:
         print(f"keys: {error}", file=sys.stderr)
         return 1
 

@@ -7,12 +7,9 @@ from typing import Any
 import httpx
 
 from kit import limits
+from ops.cli import OperatorError
 
 REVISION = "2026-07-28"
-
-
-class McpError(Exception):
-    """Why a call gave no result, in words for a person."""
 
 
 def request(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +45,7 @@ def answer(content_type: str, body: str) -> dict[str, Any]:
         data = "\n".join(line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:"))
         if data and ("result" in (message := json.loads(data)) or "error" in message):
             return dict(message)
-    raise McpError("the answer's stream ended without a response.")
+    raise OperatorError("the answer's stream ended without a response.")
 
 
 def call(url: str, key: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -59,14 +56,14 @@ def call(url: str, key: str, method: str, params: dict[str, Any]) -> dict[str, A
             url, json=request(method, params), headers=headers(key, method, name), timeout=limits.OPERATOR_CALL_SECONDS, trust_env=False
         )
     except httpx.HTTPError as error:
-        raise McpError(f"{url} does not answer ({error}); is the stack running? Start it with ./run up.") from None
+        raise OperatorError(f"{url} does not answer ({error}); is the stack running? Start it with ./run up.") from None
     if got.status_code == httpx.codes.UNAUTHORIZED:
-        raise McpError("the key was refused: it is unknown, revoked or expired.")
+        raise OperatorError("the key was refused: it is unknown, revoked or expired.")
     try:
         message = answer(got.headers.get("content-type", ""), got.text)
     except ValueError:
-        raise McpError(f"{url} answered {got.status_code} with something that is no MCP response.") from None
+        raise OperatorError(f"{url} answered {got.status_code} with something that is no MCP response.") from None
     if "error" in message:
-        raise McpError(f"{message['error'].get('message', 'failed')} (code {message['error'].get('code')})")
+        raise OperatorError(f"{message['error'].get('message', 'failed')} (code {message['error'].get('code')})")
     result: dict[str, Any] = message["result"]
     return result

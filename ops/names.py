@@ -5,7 +5,8 @@ from typing import Any
 
 from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb2
 
-from ops import admin
+from ops import admin, connect
+from ops.cli import OperatorError
 from ops.layout import DataDir
 
 
@@ -23,7 +24,7 @@ def user_id(stub: Any, said: str) -> str:
     users = admin.call(stub.ListUsers, admin_pb2.ListUsersRequest()).users
     found = [u.id for u in users if said.casefold() in {u.email.casefold(), u.name.casefold()}]
     if len(found) != 1:
-        raise admin.AdminError(f"{len(found) or 'no'} people are called {said!r}; ./run people list shows them.")
+        raise OperatorError(f"{len(found) or 'no'} people are called {said!r}; ./run people list shows them.")
     return str(found[0])
 
 
@@ -36,12 +37,12 @@ def matter_id(data: DataDir, said: str) -> str:
     """The id of a matter, by id or by a demonstration matter's short name."""
     if _is_id(said):
         return said
-    matters = admin.read_connect(data)["matters"]
+    matters = connect.read(data)["matters"]
     if said not in matters:
-        raise admin.AdminError(f"there is no matter {said!r}; give its id, or one of {', '.join(matters)}.")
+        raise OperatorError(f"there is no matter {said!r}; give its id, or one of {', '.join(matters)}.")
     return str(matters[said])
 
 
 def matter_names(data: DataDir) -> dict[str, str]:
     """Short names of the demonstration matters by id."""
-    return {case_id: name for name, case_id in admin.read_connect(data)["matters"].items()}
+    return {case_id: name for name, case_id in connect.read(data)["matters"].items()}

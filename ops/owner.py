@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from ops.layout import DataDir
 
@@ -39,3 +40,11 @@ def holder(data: DataDir) -> int | None:
     except OSError:
         return None
     return None
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be collected does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except (OSError, IndexError):
+        return False

@@ -7,6 +7,7 @@ from typing import Any
 from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb2
 
 from ops import admin, cli
+from ops.cli import OperatorError
 from ops.layout import DataDir
 from ops.names import matter_id, matter_names, user_id
 
@@ -51,7 +52,7 @@ def main(arguments: list[str]) -> int:
                 print(f"{user.name} has the id {user.id} and no matters yet")
             else:
                 _change(stub, options, data)
-    except admin.AdminError as error:
+    except OperatorError as error:
         print(f"people: {error}", file=sys.stderr)
         return 1
     return 0

@@ -5,12 +5,11 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from kit import db
 from ops import cli, connect, owner
-from ops.admin import AdminError
+from ops.cli import OperatorError
 from ops.layout import DataDir
 from ops.migrations import MigrationError
 from ops.pg_binaries import PostgresError
@@ -19,11 +18,11 @@ from ops.progress import Events, Progress
 from ops.stack import Stack
 
 Started = Callable[[dict[str, Any]], None]
-FAILURES = (StackError, PostgresError, MigrationError, AdminError, db.Error, OSError, ValueError)
+FAILURES = (StackError, PostgresError, MigrationError, OperatorError, db.Error, OSError, ValueError)
 
 
 async def _until_gone(pid: int) -> None:
-    while Path(f"/proc/{pid}").exists():
+    while owner.alive(pid):
         await asyncio.sleep(0.5)
     say(f"process {pid} is gone, as --until-exit-of asked")
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from kit import limits
-from ops import admin, cli, connect, owner, progress, stack, supervise
+from ops import cli, connect, owner, progress, stack, supervise
 from ops.layout import DEFAULT_PORT, ROOT, DataDir
 from ops.process import open_log, tail
 
@@ -94,7 +94,7 @@ async def _already(data: DataDir) -> int:
             return 1
         await asyncio.sleep(0.1)
         waited += 0.1
-    content = admin.read_connect(data)
+    content = connect.read(data)
     silent = await stack.healthy(data, content)
     if silent:
         print(f"a stack runs in {data.root}, but {', '.join(silent)} does not answer; see {data.log}.", file=sys.stderr)

@@ -16,6 +16,7 @@ from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb2
 from kit import limits
 from ops import __main__ as commands
 from ops import connect, keys, mcp_client, owner, tools
+from ops.cli import OperatorError
 from ops.layout import ROOT, DataDir
 from ops.process import back_off, open_log
 from ops.stack import check_port
@@ -164,7 +165,7 @@ def test_a_result_is_found_in_json_and_in_an_event_stream() -> None:
     progress = {"jsonrpc": "2.0", "method": "notifications/progress"}
     stream = f": hello\r\n\r\ndata: {json.dumps(progress)}\r\n\r\nevent: message\r\ndata: {json.dumps(message)}\r\n\r\n"
     assert mcp_client.answer("text/event-stream; charset=utf-8", stream) == message
-    with pytest.raises(mcp_client.McpError, match="without a response"):
+    with pytest.raises(OperatorError, match="without a response"):
         mcp_client.answer("text/event-stream", ": hello\n\n")
 
 
