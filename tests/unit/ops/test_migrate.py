@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit import db
-from ops import database
+from ops import database, pg_binaries
 from ops.database import Target
 from ops.migrate import Source, migrate
 from ops.migrations import MigrationError
@@ -158,3 +158,11 @@ def test_the_verifier_of_a_password_is_what_postgresql_computes() -> None:
     assert database.scram_verifier("pencil", salt=salt) == (
         "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
     )
+
+
+@pytest.mark.needs("postgres")
+async def test_the_product_migrates_on_the_machines_own_postgresql(tmp_path: Path) -> None:
+    async with Postgres(tmp_path, binaries=pg_binaries.find(allow_wheel=False), fsync=False) as pg:
+        applied = await migrate(Target(pg.admin_dsn, "substrate", create=True), tmp_path / "secrets")
+        assert applied[0] == "0001_auth.sql"
+        assert await migrate(Target(pg.admin_dsn, "substrate", create=True), tmp_path / "secrets") == []
