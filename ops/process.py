@@ -13,28 +13,13 @@ import tenacity
 
 from kit import limits
 from ops import child, configs, probe
+from ops.files import open_log, tail
 from ops.layout import ROOT, DataDir
 from ops.programs import Program
 
 
 class StackError(Exception):
     """Why the stack cannot run, in words for an operator."""
-
-
-def tail(path: Path, lines: int = 8) -> str:
-    """The end of a log, indented."""
-    try:
-        return "".join(f"\n    {line}" for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
-    except OSError:
-        return ""
-
-
-def open_log(path: Path) -> int:
-    """A log to append to; one that has grown long is put aside first."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if path.exists() and path.stat().st_size > limits.PROGRAM_LOG_MAX_BYTES:
-        path.replace(path.with_name(f"{path.name}.1"))
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
 def python_environ() -> dict[str, str]:

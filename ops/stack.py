@@ -63,8 +63,22 @@ class Stack:
             await migrate.migrate(target, self.data.secrets)
         async with self.progress.step("certificates and secrets"):
             self._identities()
-        async with self.progress.step("demonstration matters"):
-            matters = await self._load()
+        loading = asyncio.create_task(self._load())  # beside the programs, which need the schema and not the rows
+        try:
+            addresses = await self._programs(port)
+            async with self.progress.step("demonstration matters"):
+                matters = await loading
+        finally:
+            loading.cancel()
+            await asyncio.gather(loading, return_exceptions=True)
+        async with self.progress.step("people and keys"):
+            demo = await asyncio.to_thread(self._demonstration, addresses["auth"], matters)
+        grpc = {one.program.name: one.listen for one in self.running if one.program.serves == "grpc"}
+        content = connect.document(self.data, addresses["edge"], grpc, matters, demo)
+        connect.write(self.data, content)
+        return content
+
+    async def _programs(self, port: int) -> dict[str, str]:
         addresses: dict[str, str] = {}
         for program in programs.load().programs:
             async with self.progress.step(program.name):
@@ -73,12 +87,7 @@ class Stack:
                 await one.start()
                 self.running.append(one)
                 addresses[program.name] = one.listen
-        async with self.progress.step("people and keys"):
-            demo = await asyncio.to_thread(self._demonstration, addresses["auth"], matters)
-        grpc = {one.program.name: one.listen for one in self.running if one.program.serves == "grpc"}
-        content = connect.document(self.data, addresses["edge"], grpc, matters, demo)
-        connect.write(self.data, content)
-        return content
+        return addresses
 
     async def _database(self) -> Target:
         url = os.environ.get("SUBSTRATE_DATABASE_URL")

@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 from kit import limits
-from ops import cli, connect, owner, progress, stack, supervise
+from ops import cli, connect, owner, progress
+from ops.files import open_log, tail
 from ops.layout import DEFAULT_PORT, ROOT, DataDir
-from ops.process import open_log, tail
 
 
 def _port(text: str) -> int:
@@ -41,6 +41,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _attached(data: DataDir, port: int, until_exit_of: int | None) -> int:
+    from ops import supervise
+
     def started(content: dict[str, Any]) -> None:
         print(f"\n{connect.summary(data, content)}\n\nrunning; Ctrl-C stops everything", flush=True)
 
@@ -87,6 +89,8 @@ def _environ() -> dict[str, str]:
 
 async def _already(data: DataDir) -> int:
     """Another `up` owns this folder: wait until it serves, then say what it would say."""
+    from ops import stack
+
     waited = 0.0
     while not (data.run / "ready").exists():
         if owner.holder(data) is None or waited > limits.PROGRAM_START_SECONDS + limits.LOAD_SECONDS:

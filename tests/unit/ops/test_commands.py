@@ -17,8 +17,9 @@ from kit import limits
 from ops import __main__ as commands
 from ops import connect, keys, mcp_client, owner, tools
 from ops.cli import OperatorError
+from ops.files import open_log
 from ops.layout import ROOT, DataDir
-from ops.process import back_off, open_log
+from ops.process import back_off
 from ops.stack import check_port
 from tests.system.stack import command
 
