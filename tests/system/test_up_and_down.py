@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from kit import db
 from ops import owner, probe
 from ops.layout import ROOT
+from ops.postgres import Postgres
 from tests import poll
 from tests.system.stack import Stack, command, read, running, up
 
@@ -84,6 +86,19 @@ def test_a_second_up_says_that_it_runs_and_how_to_connect(own: Stack) -> None:
     assert again.stdout.startswith("already running\n")
     assert own.keys["firm"] in again.stdout
     assert read(own.data.root).connect == own.connect
+
+
+def test_a_second_up_names_the_program_that_does_not_answer(own: Stack) -> None:
+    pid = pid_of(own, "reads")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        again = up(own.data.root)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert again.returncode == 1
+    assert "reads" in again.stderr
+    assert "does not answer" in again.stderr
+    poll.until(lambda: serving(own), "it answers again")
 
 
 def test_the_keys_and_the_people_are_in_the_database(own: Stack) -> None:
@@ -209,6 +224,18 @@ def test_in_the_foreground_progress_is_shown_and_ctrl_c_stops_everything(tmp_pat
     assert "✓".encode() in shown
     assert shown.count(b"\x1b[2K") > 8
     assert processes(tmp_path / "data") == []
+
+
+async def test_a_database_that_somebody_else_runs_serves_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Postgres(tmp_path / "server", fsync=False) as pg:
+        admin = await db.connect_one(pg.admin_dsn)
+        await admin.execute("CREATE DATABASE firm")
+        await admin.close()
+        monkeypatch.setenv("SUBSTRATE_DATABASE_URL", pg.admin_dsn.removesuffix("postgres") + "firm")
+        with running(tmp_path / "data") as own:
+            assert "/firm" in own.dsn("svc_auth")
+            assert not (own.data.root / "pgdata").exists()
+            assert own.run("keys", "list").returncode == 0
 
 
 def test_a_stack_tied_to_a_process_ends_with_it(tmp_path: Path) -> None:
