@@ -8,7 +8,8 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
     WHEN version IS NULL THEN 'no_source'
     WHEN v.sha256 IS NULL THEN 'version_not_loaded'
     WHEN page_from IS NULL AND quote IS NOT NULL THEN 'no_page'
-    WHEN page_from IS NULL THEN CASE WHEN EXISTS (SELECT FROM record.document_pages any_page WHERE any_page.document_version_id = version) THEN 'custody' ELSE 'page_not_loaded' END
+    WHEN page_from IS NULL AND EXISTS (SELECT FROM record.document_pages any_page WHERE any_page.document_version_id = version) THEN 'custody'
+    WHEN page_from IS NULL THEN 'page_not_loaded'
     WHEN p.loaded <= coalesce(page_to, page_from) - page_from THEN 'page_not_loaded'
     WHEN p.with_text < p.loaded THEN 'no_text'
     WHEN quote IS NULL THEN 'page'
@@ -64,16 +65,18 @@ RETURN CASE
   ELSE 'ungrounded'
 END;
 
--- All places behind one row, and the weakest of their checks. `words` must stand there where a place has no quote of its own.
-CREATE FUNCTION record.row_status(target uuid, words text) RETURNS TABLE (provenance_ids text[], status text, notes text[], locator text, quote text)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
+-- All places behind one row, and the weakest of their checks. Where a place has no quote of its own, the row's words must stand there:
+-- `words` at its source, `ruling` where the court speaks.
+CREATE FUNCTION record.row_status(target uuid, words text, ruling text DEFAULT NULL)
+RETURNS TABLE (provenance_ids text[], status text, notes text[], locator text, quote text) LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
   SELECT coalesce(array_agg(p.urn ORDER BY p.role DESC), '{}'),
          record.weakest(array_agg(record.status_of(r.reason))),
          array_remove(array_agg(record.reason_note(r.reason, p.subject, p.locator) ORDER BY p.role DESC), NULL),
          max(p.locator) FILTER (WHERE p.role = 'source'),
          max(p.quote) FILTER (WHERE p.role = 'source')
     FROM record.provenance p
-   CROSS JOIN LATERAL record.source_reason(p.document_version_id, p.page_from, p.page_to, coalesce(p.quote, words)) r
+   CROSS JOIN LATERAL record.source_reason(
+     p.document_version_id, p.page_from, p.page_to, coalesce(p.quote, CASE p.role WHEN 'ruling' THEN ruling ELSE words END)) r
    WHERE p.target_id = target
 $$;
 
@@ -104,3 +107,41 @@ BEGIN
   GET DIAGNOSTICS written = ROW_COUNT;
   RETURN written;
 END $$;
+
+-- The quotes behind a fact, each checked, and the weakest of them.
+CREATE FUNCTION record.fact_quotes(fact uuid, code text) RETURNS TABLE (quotes jsonb, provenance_ids text[], status text, notes text[])
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
+  SELECT coalesce(jsonb_agg(jsonb_build_object(
+           'assertion_id', a.id, 'quote', a.quote, 'source_class', a.source_class, 'party', a.party, 'stance', a.stance,
+           'document_title', d.title, 'document_id', d.id, 'page_from', a.page_from, 'page_to', a.page_to, 'citation', p.locator,
+           'provenance_ids', jsonb_build_array(a.provenance_id), 'verification_status', record.status_of(r.reason)) ORDER BY a.position), '[]'),
+         coalesce(array_agg(a.provenance_id ORDER BY a.position), '{}'),
+         record.weakest(array_agg(record.status_of(r.reason))),
+         CASE WHEN count(*) = 0 THEN ARRAY[code || ': no quote stands behind it.']
+              ELSE array_remove(array_agg(record.reason_note(r.reason, code, p.locator) ORDER BY a.position), NULL) END
+    FROM record.case_fact_assertions a
+    JOIN record.provenance p ON p.urn = a.provenance_id
+    LEFT JOIN record.document_versions v ON v.id = a.document_version_id
+    LEFT JOIN record.documents d ON d.id = v.document_id
+   CROSS JOIN LATERAL record.source_reason(a.document_version_id, a.page_from, a.page_to, a.quote) r
+   WHERE a.fact_id = fact
+$$;
+
+-- The claim elements that a fact is linked to, each checked against the paper that states it.
+CREATE FUNCTION record.fact_elements(fact uuid) RETURNS TABLE (elements jsonb, notes text[]) LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
+  SELECT coalesce(jsonb_agg(jsonb_build_object(
+           'element_id', e.id, 'code', e.code, 'text', e.text, 'role', l.role, 'linked_by', l.linked_by,
+           'provenance_ids', s.provenance_ids, 'verification_status', s.status) ORDER BY e.code), '[]'),
+         array_remove(array_agg(s.notes[1]), NULL)
+    FROM record.fact_element_links l
+    JOIN record.claim_elements e ON e.id = l.element_id
+   CROSS JOIN LATERAL record.row_status(e.id, e.text) s
+   WHERE l.fact_id = fact
+$$;
+
+-- What a model last proposed about a fact's posture; null where none did.
+CREATE FUNCTION record.latest_posture_proposal(fact uuid) RETURNS TABLE (proposal jsonb) LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
+  SELECT (SELECT jsonb_build_object('proposed_posture', m.proposed_posture, 'model', m.model, 'basis', m.basis, 'proposed_at', m.proposed_at,
+                                    'effect', 'Changes nothing until an attorney acts.')
+            FROM record.fact_posture_proposals m WHERE m.fact_id = fact ORDER BY m.proposed_at DESC, m.id LIMIT 1)
+$$;

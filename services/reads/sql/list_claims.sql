@@ -1,0 +1,26 @@
+-- method: The heading of each claim and the words of each element were looked for on the page cited for them; kinds, burdens and links are as recorded.
+-- store: claims
+-- fallback: list_claims.before_670.sql
+-- fallback_when: retired_at, merged_into
+-- fallback_note: The live distinction is unavailable: this installation does not record which facts are retired or merged, so no facts are counted.
+SELECT c.id, c.code, c.kind, c.name, c.pleaded_as, c.asserted_by, c.asserted_against, s.locator AS citation, e.elements,
+       s.provenance_ids, s.status AS verification_status, c.as_of, s.notes || e.notes AS notes
+  FROM record.claims c
+ CROSS JOIN LATERAL record.row_status(c.id, coalesce(c.pleaded_as, c.name)) s
+ CROSS JOIN LATERAL (
+   SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'id', e.id, 'code', e.code, 'text', e.text, 'burden', e.burden, 'authority', e.authority, 'fact_count', f.live,
+            'provenance_ids', es.provenance_ids, 'verification_status', es.status) ORDER BY e.position), '[]') AS elements,
+          array_remove(array_agg(es.notes[1]), NULL) AS notes
+     FROM record.claim_elements e
+    CROSS JOIN LATERAL record.row_status(e.id, e.text) es
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int4 AS live
+        FROM record.fact_element_links l
+        JOIN record.case_fact_records f ON f.id = l.fact_id AND f.retired_at IS NULL AND f.merged_into IS NULL
+       WHERE l.element_id = e.id
+    ) f
+    WHERE e.claim_id = c.id
+ ) e
+ WHERE c.case_id = :case_id::uuid AND (:kind::text IS NULL OR c.kind = :kind::text)
+ ORDER BY c.position
