@@ -43,6 +43,8 @@ def _words(error: grpc.RpcError) -> str:
     code, details = error.code(), error.details() or ""
     if code is grpc.StatusCode.UNAVAILABLE:
         return "auth does not answer; is the stack running? Start it with ./run up."
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return f"auth did not answer within {limits.OPERATOR_CALL_SECONDS:g} s."
     trailing: Any = error.trailing_metadata() or ()
     for name, value in trailing:
         if name == "grpc-status-details-bin":

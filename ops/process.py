@@ -29,6 +29,11 @@ def python_environ() -> dict[str, str]:
     return keep | {"PYTHONPATH": f"{ROOT}:{ROOT / 'gen'}", "PYTHONUNBUFFERED": "1"}
 
 
+def deaths(before: int, lasted: float) -> int:
+    """Deaths in a row, this one included: a program that had settled begins anew."""
+    return 1 if lasted > limits.PROGRAM_SETTLED_SECONDS else before + 1
+
+
 def back_off(failures: int) -> float:
     """Seconds before the next start after so many deaths in a row."""
     return float(min(limits.PROGRAM_BACKOFF_FIRST_SECONDS * 2 ** (failures - 1), limits.PROGRAM_BACKOFF_MAX_SECONDS))
@@ -110,7 +115,7 @@ class Running:
         while self.process is not None:
             began = time.monotonic()
             code = await self.process.wait()
-            failures = 1 if time.monotonic() - began > limits.PROGRAM_SETTLED_SECONDS else failures + 1
+            failures = deaths(failures, time.monotonic() - began)
             delay = back_off(failures)
             say(f"{self.program.name} ended with code {code}; starting it again in {delay:g} s")
             await asyncio.sleep(delay)

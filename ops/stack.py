@@ -119,10 +119,12 @@ class Stack:
         )
         try:
             out, err = await asyncio.wait_for(process.communicate(), limits.LOAD_SECONDS)
-        except BaseException:
-            process.kill()
-            await process.wait()
-            raise
+        except TimeoutError:
+            raise StackError(f"the demonstration matters were not loaded within {limits.LOAD_SECONDS:g} s.") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
         if process.returncode != 0:
             raise StackError(f"the demonstration matters could not be loaded: {err.decode(errors='replace').strip()[-2000:]}")
         loaded: dict[str, str] = json.loads(out.decode().strip().splitlines()[-1])["matters"]

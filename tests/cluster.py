@@ -2,6 +2,9 @@
 
 import asyncio
 import itertools
+import json
+import subprocess
+import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +14,9 @@ from typing import Any, TypeVar
 from kit import db
 from ops import database, migrate
 from ops.database import OWNER, Target
+from ops.layout import ROOT
 from ops.postgres import Postgres
+from ops.process import python_environ
 
 TEMPLATE = "substrate_template"
 Result = TypeVar("Result")
@@ -42,6 +47,14 @@ class Database:
 
 
 @dataclass(frozen=True)
+class Loaded:
+    """A database with the demonstration matters, and their ids by short name."""
+
+    database: Database
+    matters: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Cluster:
     """The test server and the passwords of its logins."""
 
@@ -62,6 +75,13 @@ class Cluster:
             yield made
         finally:
             self._admin("DROP DATABASE {} WITH (FORCE)", made.name)
+
+    def load(self, into: Database) -> Loaded:
+        """Load the demonstration matters as an operator's `up` does."""
+        command = [sys.executable, "-m", "ops.load", "--dsn-file", str(into.dsn_file("substrate_loader")), "--data", str(ROOT / "data")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=python_environ())
+        assert done.returncode == 0, done.stderr
+        return Loaded(into, json.loads(done.stdout.splitlines()[-1])["matters"])
 
     def _admin(self, statement: str, *names: str) -> None:
         async def run() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster import Cluster, Database, cluster
+from tests.cluster import Cluster, Database, Loaded, cluster
 from tests.system.stack import Stack, running
 
 pytest_plugins = ["tests.needs"]
@@ -29,6 +29,27 @@ def shared_database(pg: Cluster) -> Iterator[Database]:
     """One migrated database for tests that change nothing, or only what they made."""
     with pg.copy() as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def loaded_template(pg: Cluster) -> Iterator[Loaded]:
+    """The demonstration matters, to be copied: connect to `loaded` or `own_loaded`, never to this one."""
+    with pg.copy() as made:
+        yield pg.load(made)
+
+
+@pytest.fixture(scope="session")
+def loaded(pg: Cluster, loaded_template: Loaded) -> Iterator[Loaded]:
+    """One database with the demonstration matters for tests that change nothing."""
+    with pg.copy(loaded_template.database) as made:
+        yield Loaded(made, loaded_template.matters)
+
+
+@pytest.fixture
+def own_loaded(pg: Cluster, loaded_template: Loaded) -> Iterator[Loaded]:
+    """A database with the demonstration matters that one test may change."""
+    with pg.copy(loaded_template.database) as made:
+        yield Loaded(made, loaded_template.matters)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ TOOLS = {
     "node": ("node",),
     "npm": ("npm",),
     "openssl": ("openssl",),
+    "unshare": ("unshare",),
 }
 _NOT_RUN = pytest.StashKey[Counter[tuple[str, str]]]()
 

@@ -19,7 +19,7 @@ from ops import connect, keys, mcp_client, owner, tools
 from ops.cli import OperatorError
 from ops.files import open_log
 from ops.layout import ROOT, DataDir
-from ops.process import back_off
+from ops.process import back_off, deaths
 from ops.stack import check_port
 from tests.system.stack import command
 
@@ -147,6 +147,11 @@ def test_the_state_of_a_key_is_what_auth_will_make_of_it() -> None:
 
 def test_a_program_that_keeps_dying_is_started_later_and_later_up_to_a_limit() -> None:
     assert [back_off(n) for n in (1, 2, 3, 4, 20)] == [0.2, 0.4, 0.8, 1.6, 10.0]
+
+
+def test_a_program_that_had_settled_begins_its_back_off_anew() -> None:
+    assert deaths(5, limits.PROGRAM_SETTLED_SECONDS - 1) == 6
+    assert deaths(5, limits.PROGRAM_SETTLED_SECONDS + 1) == 1
 
 
 def test_a_log_that_has_grown_past_its_limit_is_put_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,6 +137,16 @@ async def test_a_server_that_is_not_ready_in_time_is_stopped_and_said(tmp_path: 
     assert not pg.running
 
 
+async def test_a_server_that_does_not_stop_in_time_is_stopped_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "POSTGRES_STOP_SECONDS", 0.1)
+    async with Postgres(tmp_path, fsync=False) as pg:
+        assert pg.pid is not None
+        os.kill(pg.pid, signal.SIGSTOP)
+    assert not pg.running
+    async with Postgres(tmp_path, fsync=False) as pg:
+        assert await ask(pg.admin_dsn, "SELECT 1") == 1
+
+
 async def test_a_folder_that_cannot_be_made_in_time_is_said_and_leaves_no_half_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,3 +172,11 @@ def test_a_child_whose_owner_is_already_gone_does_not_start(tmp_path: Path) -> N
     command[command.index("--owner") + 1] = "1"
     assert subprocess.run(command, check=False).returncode == 1
     assert not mark.exists()
+
+
+@pytest.mark.needs("unshare")
+def test_where_user_namespaces_are_refused_root_falls_back_to_nobody() -> None:
+    asked = "from ops.child import database_identity; print(database_identity())"
+    script = f'echo 0 > /proc/sys/user/max_user_namespaces && exec {sys.executable} -c "{asked}"'
+    done = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("nobody", "")

@@ -1,18 +1,24 @@
 """The supervisor of one program: it waits for health, says why a start failed, starts again what died, and stops what does not want to."""
 
 import asyncio
+import io
 import os
 import signal
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb2
 
 from kit import limits
-from ops import probe
+from ops import admin, pki, probe
+from ops.cli import OperatorError
 from ops.layout import DataDir
 from ops.process import Running, StackError
 from ops.programs import Program
+from ops.progress import Plain
+from ops.stack import Stack
 from tests import poll
 
 
@@ -79,14 +85,36 @@ async def test_a_program_that_ignores_the_request_to_stop_is_killed(tmp_path: Pa
     assert one.process.returncode == -signal.SIGKILL
 
 
-async def test_an_edge_that_accepts_and_says_nothing_does_not_serve() -> None:
-    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
+async def _hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()
 
-    silent = await asyncio.start_server(hold, "127.0.0.1", 0)
+
+async def test_an_edge_that_accepts_and_says_nothing_does_not_serve() -> None:
+    silent = await asyncio.start_server(_hold, "127.0.0.1", 0)
     async with silent:
         host, port = silent.sockets[0].getsockname()
         began = time.monotonic()
         assert await asyncio.to_thread(probe.http_serving, f"{host}:{port}", 0.1) is False
         assert time.monotonic() - began < limits.HEALTH_PROBE_SECONDS
+
+
+async def test_an_operator_command_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "OPERATOR_CALL_SECONDS", 0.1)
+    pki.ensure(tmp_path, ("auth",), ("operator",), datetime.now(UTC))
+
+    def asked(address: str) -> None:
+        with admin.connected(address, tmp_path) as stub:
+            admin.call(stub.ListUsers, admin_pb2.ListUsersRequest())
+
+    silent = await asyncio.start_server(_hold, "127.0.0.1", 0)
+    async with silent:
+        host, port = silent.sockets[0].getsockname()
+        with pytest.raises(OperatorError, match=r"auth did not answer within 0\.1 s"):
+            await asyncio.to_thread(asked, f"{host}:{port}")
+
+
+async def test_a_loader_that_takes_too_long_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LOAD_SECONDS", 0.01)
+    with pytest.raises(StackError, match=r"were not loaded within 0\.01 s"):
+        await Stack(DataDir(tmp_path), 0, Plain(io.StringIO()))._load()
