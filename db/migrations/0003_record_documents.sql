@@ -131,6 +131,7 @@ CREATE TABLE record.provenance (
   created_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (target_id, role),
   FOREIGN KEY (case_id, document_version_id) REFERENCES record.document_versions (case_id, id),
+  CHECK ((page_from IS NULL) = (page_to IS NULL)),
   CHECK (page_to >= page_from)
 );
 CREATE INDEX provenance_by_case ON record.provenance (case_id);

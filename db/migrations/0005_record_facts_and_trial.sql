@@ -71,6 +71,7 @@ CREATE TABLE record.case_fact_assertions (
   UNIQUE (fact_id, position),
   FOREIGN KEY (case_id, fact_id) REFERENCES record.case_fact_records (case_id, id),
   FOREIGN KEY (case_id, document_version_id) REFERENCES record.document_versions (case_id, id),
+  CHECK ((page_from IS NULL) = (page_to IS NULL)),
   CHECK (page_to >= page_from)
 );
 CREATE INDEX case_fact_assertions_by_case ON record.case_fact_assertions (case_id);

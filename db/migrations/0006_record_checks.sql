@@ -10,7 +10,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
     WHEN page_from IS NULL AND quote IS NOT NULL THEN 'no_page'
     WHEN page_from IS NULL AND EXISTS (SELECT FROM record.document_pages any_page WHERE any_page.document_version_id = version) THEN 'custody'
     WHEN page_from IS NULL THEN 'page_not_loaded'
-    WHEN p.loaded <= coalesce(page_to, page_from) - page_from THEN 'page_not_loaded'
+    WHEN p.loaded <= page_to - page_from THEN 'page_not_loaded'
     WHEN p.with_text < p.loaded THEN 'no_text'
     WHEN quote IS NULL THEN 'page'
     WHEN record.stands_in(quote, p.text, p.normalized, p.numbered) THEN CASE WHEN p.ocr THEN 'found_in_ocr' ELSE 'found' END
@@ -25,7 +25,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
            string_agg(page.text, E'\n' ORDER BY page.page_number) AS text,
            string_agg(page.normalized, ' ' ORDER BY page.page_number) AS normalized
       FROM record.document_pages page
-     WHERE page.document_version_id = version AND page.page_number BETWEEN page_from AND coalesce(page_to, page_from)
+     WHERE page.document_version_id = version AND page.page_number BETWEEN page_from AND page_to
   ) p ON true
 $$;
 

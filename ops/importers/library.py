@@ -9,7 +9,7 @@ from typing import Any
 
 from ops.importers import papers, quotes, transcripts
 from ops.importers.pages import File, ImportFailure, Page, Reading, passages, read_file, spans
-from ops.importers.rows import NOWHERE, Rows, Source
+from ops.importers.rows import Rows, Source
 
 _PAGE_RANGE = re.compile(r"_(\d{4})-(\d{4})\.txt$")
 _MEDIA = {".txt": "text/plain", ".pdf": "application/pdf", ".json": "application/json"}
@@ -171,7 +171,7 @@ class Library:
     def place(self, spec: dict[str, Any], quote: str | None = None) -> Source:
         """The source that an index row names: its document, page and quote; nowhere where it names none."""
         if not spec.get("document"):
-            return NOWHERE
+            return Source(as_of=self.undated_as_of)
         page_from = spec["page"] if "page" in spec else spec["page_from"]
         return self.papers[spec["document"]].at(page_from, spec.get("page_to"), spec.get("quote", quote))
 

@@ -1,11 +1,13 @@
 """Imports McLean v. Arkansas: pleadings, opinion, statute, depositions and trial transcript, with facts, exhibits and objections."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ops.importers import assemble, quotes
 from ops.importers.assemble import Index
 from ops.importers.library import Library, Paper, count_checks
+from ops.importers.rows import Source
 
 _POSTURES = {"stipulated": "undisputed_stipulated", "admitted": "undisputed_admitted"}
 _ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
@@ -27,8 +29,9 @@ def rows(library: Library, given: Index, index: Index) -> None:
     others = [{**_with_keys(f), "basis": f.get("basis") or "Decided for demonstration"} for f in index["facts"]]
     assemble.facts(library, [*stipulated, *others], index, elements)
     assemble.depositions(library, index)
-    _exhibits(library, given["exhibits"])
-    _objections(library, given["trial_objections"], index["trial_days"])
+    days = index["trial_days"]
+    _exhibits(library, given["exhibits"], days)
+    _objections(library, given["trial_objections"], days)
 
 
 def _with_keys(fact: Index) -> dict[str, Any]:
@@ -61,7 +64,16 @@ def find_offer(text: str, first: int, last: int) -> str | None:
     return next((m[0] for m in found if m), None)
 
 
-def _exhibits(library: Library, exhibits: list[Index]) -> None:
+def _day(days: list[Index], page: int) -> str | None:
+    return next((d["date"] for d in days if d["page_from"] <= page <= d["page_to"]), None)
+
+
+def _on_day(source: Source, day: str | None) -> Source:
+    """A place in the transcript, true on the day of trial that it records."""
+    return replace(source, as_of=f"{day}T00:00:00Z") if day else source
+
+
+def _exhibits(library: Library, exhibits: list[Index], days: list[Index]) -> None:
     trial = library.papers["trial"]
     checks: list[tuple[str, bool | None]] = []
     for position, given in enumerate(exhibits, 1):
@@ -76,7 +88,7 @@ def _exhibits(library: Library, exhibits: list[Index]) -> None:
             "exhibits",
             (given["offered_by"], given["exhibit_no"]),
             name,
-            trial.at(given["offered_page"], quote=quote),
+            _on_day(trial.at(given["offered_page"], quote=quote), _day(days, given["offered_page"])),
             {
                 "position": position,
                 "exhibit_number": given["exhibit_no"],
@@ -117,17 +129,17 @@ def _objections(library: Library, objections: list[Index], days: list[Index]) ->
         locator = f"Tr. {page}:{first}-{last}"
         checks.append((locator, trial.holds(given["text_as_typed"], page)))
         counsel, _, side = given["objecting_counsel"].partition(" (")
-        source = trial.at(page)
+        day = _day(days, page)
         row_id = library.rows.add(
             "trial_objections",
             (page, first),
             locator,
-            source,
+            _on_day(trial.at(page), day),
             {
                 "transcript_page": page,
                 "line_from": first,
                 "line_to": last,
-                "trial_date": next((d["date"] for d in days if d["page_from"] <= page <= d["page_to"]), None),
+                "trial_date": day,
                 "witness": given.get("witness"),
                 "objecting_counsel": counsel,
                 "objecting_side": side.rstrip(")") or None,

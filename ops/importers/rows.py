@@ -51,9 +51,6 @@ class Source:
     as_of: str | None = None
 
 
-NOWHERE = Source()
-
-
 class Rows:
     """Collects the rows of one matter, table by table."""
 
