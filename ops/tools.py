@@ -23,10 +23,18 @@ _TYPES = {
 
 def _type(field: FieldDescriptor) -> str:
     if field.enum_type is not None:
-        return "one of several words"
+        return "word"
     if field.message_type is not None:
         return str(field.message_type.name)
     return _TYPES.get(field.type, "number")
+
+
+def _words(field: FieldDescriptor) -> str:
+    """The words that an enum argument takes, as they stand in JSON."""
+    if field.enum_type is None:
+        return ""
+    prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", field.enum_type.name).upper() + "_"
+    return f" One of: {', '.join(v.name.removeprefix(prefix).lower() for v in field.enum_type.values if v.number)}."
 
 
 def _sql(tool: catalogue.Tool) -> str:
@@ -58,7 +66,7 @@ def explain(tool: catalogue.Tool, comments: dict[str, str]) -> Iterator[str]:
     yield "  arguments" if tool.request.fields else "  no arguments"
     for field in tool.request.fields:
         kind = f"{'list of ' if field.is_repeated else ''}{_type(field)}"
-        yield f"    {field.name:20} {kind:14} {comments.get(field.full_name, '')}"
+        yield f"    {field.name:20} {kind:16} {comments.get(field.full_name, '')}{_words(field)}"
 
 
 def main(arguments: list[str]) -> int:
