@@ -8,13 +8,11 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from kit import db
-
 from ops.importers import mata, mclean, soilworks
 from ops.importers.assemble import Index
 from ops.importers.library import Library
@@ -24,16 +22,6 @@ from ops.importers.rows import TABLES, Rows
 RECORDED_BY = "import:ops.load/1"
 _REVIEWED_AT = "2026-11-01T09:00:00Z"
 _IMPORTERS: dict[str, Callable[[Library, Index, Index], None]] = {"mclean": mclean.rows, "soilworks": soilworks.rows, "mata": mata.rows}
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What loading one matter did."""
-
-    case_id: str
-    lines: tuple[str, ...]
-    written: int
-    total: int
 
 
 def prepare(name: str, folder: Path) -> tuple[Rows, list[str]]:

@@ -1,14 +1,12 @@
-"""Makes the rows that every matter has in common out of its index: parties, counsel, claims, facts, transcripts and designations."""
+"""Makes the rows that every matter has in common out of its index: the matter itself, parties, counsel and claims."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ops.importers.library import Library, count_checks
-from ops.importers.pages import ImportFailure
 from ops.importers.rows import Rows, Source
 
 Index = Mapping[str, Any]
-_STANCE = "supports"
 
 
 def matter(library: Library, given: Index, index: Index, source: Source) -> None:
@@ -86,14 +84,16 @@ def people(library: Library, index: Index) -> None:
     ids: dict[str, str] = {}
     for position, values in enumerate(index.get("parties", ()), 1):
         ids[values["name"]] = party(library.rows, position, values, library.place(values))
-    checks = [(v["name"], _stands(library, v, v.get("printed_as") or v["name"])) for v in index.get("parties", ())]
+    checks = [(v["name"], stands(library, v, v.get("printed_as") or v["name"])) for v in index.get("parties", ())]
     for position, values in enumerate(index.get("counsel", ()), 1):
         counsel(library.rows, position, {**values, "party_id": ids.get(values.get("party", ""))}, library.place(values))
-    checks += [(v["attorney"], _stands(library, v, v.get("printed_as") or v["attorney"])) for v in index.get("counsel", ()) if v.get("document")]
+        if values.get("document"):
+            checks.append((values["attorney"], stands(library, values, values.get("printed_as") or values["attorney"])))
     library.report += count_checks(f"{len(ids)} parties, {len(index.get('counsel', ()))} appearances", checks)
 
 
-def _stands(library: Library, place: Index, quote: str) -> bool | None:
+def stands(library: Library, place: Index, quote: str) -> bool | None:
+    """Whether a quote stands where an index row says; None where that page is not loaded."""
     page_from = place["page"] if "page" in place else place["page_from"]
     return library.papers[place["document"]].holds(quote, page_from, place.get("page_to"))
 
@@ -105,7 +105,7 @@ def claims(library: Library, given: Index, index: Index) -> dict[str, str]:
     checks: list[tuple[str, bool | None]] = []
     for position, claim in enumerate(given.get("claims", ()), 1):
         place = places[claim["id"]]
-        checks.append((claim["id"], _stands(library, place, place["pleaded_as"])))
+        checks.append((claim["id"], stands(library, place, place["pleaded_as"])))
         claim_id = library.rows.add(
             "claims",
             (claim["id"],),
@@ -123,7 +123,7 @@ def claims(library: Library, given: Index, index: Index) -> dict[str, str]:
         )
         for order, element in enumerate(claim["elements"], 1):
             own = elements[element["id"]]
-            checks.append((element["id"], _stands(library, own, own["quote"])))
+            checks.append((element["id"], stands(library, own, own["quote"])))
             ids[element["id"]] = library.rows.add(
                 "claim_elements",
                 (element["id"],),
@@ -140,137 +140,3 @@ def claims(library: Library, given: Index, index: Index) -> dict[str, str]:
             )
     library.report += count_checks(f"{len(given.get('claims', ()))} claims, {len(ids)} elements", checks)
     return ids
-
-
-def facts(library: Library, records: list[Index], index: Index, elements: Mapping[str, str]) -> None:
-    """Facts with their assertions, links and a model's proposals."""
-    rows = library.rows
-    known = {f["fact_id"]: rows.id("case_fact_records", f["fact_id"]) for f in records}
-    checks: list[tuple[str, bool | None]] = []
-    for fact in records:
-        code, decided = fact["fact_id"], fact["posture"] != "not_decided"
-        rows.add(
-            "case_fact_records",
-            (code,),
-            code,
-            Source(as_of=_as_of(library, fact)),
-            {
-                "code": code,
-                "proposition": fact["proposition"],
-                "event_date": fact.get("event_date") or index.get("event_dates", {}).get(code),
-                "event_date_precision": "day" if fact.get("event_date") or code in index.get("event_dates", {}) else None,
-                "posture": fact["posture"],
-                "decided_by": library.reviewed_by if decided else None,
-                "decided_at": index.get("decided_at") if decided else None,
-                "basis": fact.get("basis") if decided else None,
-                "note": fact.get("note"),
-                "retired_at": fact.get("retired_at"),
-                "retired_reason": fact.get("retired_reason"),
-                "merged_into": known.get(fact.get("merged_into", "")),
-            },
-        )
-        for position, assertion in enumerate(fact["assertions"], 1):
-            checks.append((code, _assertion(library, code, known[code], position, assertion)))
-        for element in fact["elements"]:
-            rows.plain(
-                "fact_element_links",
-                rows.id("fact_element_links", code, element),
-                {"fact_id": known[code], "element_id": elements[element], "role": "supports", "linked_by": library.reviewed_by},
-            )
-    for proposal in index.get("posture_proposals", ()):
-        _proposal(rows, proposal, known)
-    library.report += count_checks(f"{len(records)} facts", checks)
-
-
-def _as_of(library: Library, fact: Index) -> str | None:
-    whens = [library.papers[a["document"]].as_of for a in fact["assertions"]]
-    return min((w for w in whens if w), default=None)
-
-
-def _assertion(library: Library, code: str, fact_id: str, position: int, given: Index) -> bool | None:
-    source = library.place(given)
-    library.rows.add(
-        "case_fact_assertions",
-        (code, position),
-        code,
-        Source(locator=source.locator, source_class=given["source_class"], as_of=source.as_of),
-        {
-            "fact_id": fact_id,
-            "position": position,
-            "source_class": given["source_class"],
-            "party": given.get("party"),
-            "document_version_id": source.version_id,
-            "page_from": source.page_from,
-            "page_to": source.page_to,
-            "quote": given["quote"],
-            "stance": given.get("stance", _STANCE),
-            "under_oath": given.get("under_oath"),
-        },
-    )
-    return _stands(library, given, given["quote"])
-
-
-def _proposal(rows: Rows, given: Index, facts_by_code: Mapping[str, str]) -> None:
-    rows.plain(
-        "fact_posture_proposals",
-        rows.id("fact_posture_proposals", given["fact_id"], given["model"], given["proposed_at"]),
-        {
-            "fact_id": facts_by_code[given["fact_id"]],
-            "model": given["model"],
-            "proposed_posture": given["proposed_posture"],
-            "basis": given["basis"],
-            "proposed_at": given["proposed_at"],
-        },
-    )
-
-
-def depositions(library: Library, index: Index) -> None:
-    """Transcripts of depositions, the register of designations over them, and older sidecars."""
-    rows = library.rows
-    sidecars: dict[str, list[Index]] = {}
-    for entry in index.get("legacy_designations", ()):
-        sidecars.setdefault(entry["transcript"], []).append({k: v for k, v in entry.items() if k != "transcript"})
-    ids: dict[str, str] = {}
-    for spec in index["documents"]:
-        if spec["reader"] == "deposition":
-            ids[spec["key"]] = _transcript(library, spec, sidecars.get(spec["key"]))
-    checks: list[tuple[str, bool | None]] = []
-    for position, given in enumerate(index.get("designations", ()), 1):
-        if given["transcript"] not in ids:
-            raise ImportFailure(f"designation {position} names the transcript {given['transcript']}, which is not among the depositions.")
-        paper = library.papers[given["transcript"]]
-        place = paper.at(given["page_from"], given["page_to"], given["opening_words"])
-        checks.append((str(place.locator), paper.holds(given["opening_words"], given["page_from"], given["page_to"])))
-        rows.add(
-            "designations",
-            (given["transcript"], position),
-            f"Designation {place.locator}",
-            place,
-            {
-                "transcript_id": ids[given["transcript"]],
-                "note": index.get("designation_note"),
-                **{k: given.get(k) for k in ("page_from", "line_from", "page_to", "line_to", "side", "kind", "opening_words", "objection", "ruling")},
-            },
-        )
-    library.report += count_checks(f"{len(ids)} depositions, {len(index.get('designations', ()))} designations", checks)
-
-
-def _transcript(library: Library, spec: Index, sidecar: list[Index] | None) -> str:
-    paper = library.papers[spec["key"]]
-    return library.rows.add(
-        "transcripts",
-        (spec["key"],),
-        spec["title"],
-        paper.whole(),
-        {
-            "document_id": paper.document_id,
-            "document_version_id": paper.version_id,
-            "kind": "deposition",
-            "witness": spec["witness"],
-            "short_cite": paper.short_cite,
-            "taken_on": spec["document_date"],
-            "volume": None,
-            "certified": None,
-            "legacy_designations": sidecar,
-        },
-    )

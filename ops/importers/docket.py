@@ -10,14 +10,16 @@ from ops.importers.pages import ImportFailure, Page
 
 CAPTION_UNIT = 0
 PARTY_UNITS = 100_000  # units that are no entries come after every entry number
+_CAPTION = ("case_name", "docket_number", "court_id", "assigned_to_str", "nature_of_suit", "cause", "date_filed", "date_terminated")
 _ENTERED = re.compile(r"\(Entered: (\d{2})/(\d{2})/(\d{4})\)")
-_MODIFIED = re.compile(r"Modified on \d{1,2}/\d{1,2}/\d{2,4}.*?(?=\s*\(Entered:|$)", re.S)
+_MODIFIED = re.compile(r"Modified on \d{1,2}/\d{1,2}/\d{2,4}.*?(?=\s*\(Entered:|$)", re.DOTALL)
 _REFERS = re.compile(
-    r"\b(?:re:?|granting|denying|part|the|to|in) (\d{1,4})(?= (?:[A-Z]|order\b))|\b(?:docket|dkt\.) ?#(\d{1,4})\b|\bDocket Entry (\d{1,4})\b",
+    r"\b(?:re:?|granting|denying|part|the|to|in) (\d{1,4})(?= (?:[A-Z]|order\b))"
+    r"|\b(?:docket|Dkt\.) ?#(\d{1,4})\b|\bDocket Entry (\d{1,4})\b",
 )
 _DISREGARD = re.compile(r"order at Docket Entry (\d{1,4}) was entered in error .* should be disregarded")
 _TERMINATED = re.compile(r"TERMINATED: (\d{2})/(\d{2})/(\d{4})")
-_SEALED = re.compile(r"\s*sealed\b", re.I)
+_SEALED = re.compile(r"\s*sealed\b", re.IGNORECASE)
 _KINDS = (
     (
         "order",
@@ -114,20 +116,7 @@ def read(name: str, text: str, sealed: frozenset[int]) -> Docket:
         raw: dict[str, Any] = json.loads(text)
         entries = [_entry(e, sealed) for e in raw["docket_entries"]]
         parties = tuple(_party(i, p) for i, p in enumerate(raw["parties"], 1))
-        caption = {
-            k: str(raw[k])
-            for k in (
-                "case_name",
-                "docket_number",
-                "court_id",
-                "assigned_to_str",
-                "nature_of_suit",
-                "cause",
-                "date_filed",
-                "date_terminated",
-            )
-            if raw.get(k)
-        }
+        caption = {k: str(raw[k]) for k in _CAPTION if raw.get(k)}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ImportFailure(f"{name} is not a docket as juriscraper writes it: {error!r}") from None
     numbers = [e.number for e in entries]
@@ -227,7 +216,9 @@ def _attorney(raw: dict[str, Any]) -> Attorney:
 def units(docket: Docket) -> tuple[Page, ...]:
     """The docket sheet as located units: its caption, its entries by number, its parties. Sealed entries are units without text."""
     caption = Page(CAPTION_UNIT, "caption", "\n".join(docket.caption.values()))
-    entries = [Page(e.number, f"entry {e.number}", text or None, "native" if text else "none") for e in docket.entries for text in [_entry_text(e)]]
+    entries = [
+        Page(e.number, f"entry {e.number}", text or None, "native" if text else "none") for e in docket.entries for text in [_entry_text(e)]
+    ]
     parties = [Page(p.unit, f"party {p.unit - PARTY_UNITS}", _party_text(p)) for p in docket.parties]
     return (caption, *entries, *parties)
 

@@ -1,8 +1,8 @@
 """Registers the documents of a matter: reads their files, makes versions, pages and passages, and cites them."""
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class Library:
         digest = counted[0].sha256 if len(counted) == 1 else sha256(b"".join(f.content for f in counted)).hexdigest()
         version_id = self.rows.id("document_versions", key, digest)
         paper = Paper(document_id, version_id, spec["short_cite"], spec["source_class"], when, {p.number: p for p in reading.pages})
-        self._document(spec, replace(paper.whole()), {"reviewed_by": self.reviewed_by, "reviewed_at": self.reviewed_at})
+        self._document(spec, paper.whole(), {"reviewed_by": self.reviewed_by, "reviewed_at": self.reviewed_at})
         self.rows.plain(
             "document_versions",
             version_id,
@@ -96,7 +96,7 @@ class Library:
                 "as_of": when,
             },
         )
-        self._pages(spec["title"], key, paper, reading)
+        self._pages(spec["title"], paper, reading)
         self._tell(spec["title"], reading)
         self.papers[key] = paper
         return paper
@@ -127,7 +127,7 @@ class Library:
             },
         )
 
-    def _pages(self, title: str, key: str, paper: Paper, reading: Reading) -> None:
+    def _pages(self, title: str, paper: Paper, reading: Reading) -> None:
         position = 0
         for page in reading.pages:
             self.rows.plain(
@@ -168,7 +168,7 @@ class Library:
         self.report.append(f"{title}: {len(reading.pages)} of {reading.page_count} pages or units{lost}")
         self.report.extend(f"  {remark}" for remark in reading.remarks)
 
-    def place(self, spec: dict[str, Any], quote: str | None = None) -> Source:
+    def place(self, spec: Mapping[str, Any], quote: str | None = None) -> Source:
         """The source that an index row names: its document, page and quote; nowhere where it names none."""
         if not spec.get("document"):
             return Source(as_of=self.undated_as_of)
@@ -183,12 +183,10 @@ def _trial(files: list[File]) -> Reading:
         if found is None:
             raise ImportFailure(f"{file.name}: the name of a trial transcript ends with its pages, as in tr_0234-0266.txt.")
         readings.append(transcripts.read_trial(file.name, file.text(), int(found[1]), int(found[2])))
-    return Reading(
-        tuple(p for r in readings for p in r.pages),
-        sum(r.page_count for r in readings),
-        tuple(n for r in readings for n in r.missing),
-        (f"{sum(p.line_numbers.count(None) for r in readings for p in r.pages if p.line_numbers)} lines bear no number and were kept where they stand",),
-    )
+    pages = tuple(p for r in readings for p in r.pages)
+    loose = sum(p.line_numbers.count(None) for p in pages if p.line_numbers)
+    remark = f"{loose} lines bear no number and were kept where they stand"
+    return Reading(pages, sum(r.page_count for r in readings), tuple(n for r in readings for n in r.missing), (remark,))
 
 
 def _ocr(files: list[File]) -> Reading:

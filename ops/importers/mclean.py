@@ -4,14 +4,17 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ops.importers import assemble, quotes
+from ops.importers import assemble, facts, quotes, testimony
 from ops.importers.assemble import Index
 from ops.importers.library import Library, Paper, count_checks
 from ops.importers.rows import Source
 
 _POSTURES = {"stipulated": "undisputed_stipulated", "admitted": "undisputed_admitted"}
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ONES = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _INDEX_PAGES = {"II": 241, "IV": 707}
 
 
@@ -27,8 +30,8 @@ def rows(library: Library, given: Index, index: Index) -> None:
     elements = assemble.claims(library, given, index)
     stipulated = [{**_with_keys(f), "basis": "Joint Stipulation of Fact, decided for demonstration"} for f in given["facts"]]
     others = [{**_with_keys(f), "basis": f.get("basis") or "Decided for demonstration"} for f in index["facts"]]
-    assemble.facts(library, [*stipulated, *others], index, elements)
-    assemble.depositions(library, index)
+    facts.facts(library, [*stipulated, *others], index, elements)
+    testimony.depositions(library, index)
     days = index["trial_days"]
     _exhibits(library, given["exhibits"], days)
     _objections(library, given["trial_objections"], days)
@@ -56,11 +59,11 @@ def find_offer(text: str, first: int, last: int) -> str | None:
     """The words of a page that name an exhibit, or both ends of a range of exhibits."""
     page = quotes.normalize(text)
     forms = rf"(?:{first}|{in_words(first)})" if first < 100 else str(first)
-    patterns = [rf"Exhibits? (?:Numbers? )?{first} through {last}\b", rf"Exhibits? {first}, [\d, ]{{0,20}}and {last}\b"] if last != first else []
-    patterns += [rf"Exhibits?,? (?:Number |No\. )?{forms}\b", rf"Number {forms}\b"]
+    patterns = [rf"Exhibits?,? (?:Number |No\. )?{forms}\b", rf"Number {forms}\b"]
     if last != first:
-        patterns.append(rf"Exhibits? \d{{1,3}} through {last}\b")
-    found = (re.search(p, page, re.I) for p in patterns)
+        whole = [rf"Exhibits? (?:Numbers? )?{first} through {last}\b", rf"Exhibits? {first}, [\d, ]{{0,20}}and {last}\b"]
+        patterns = [*whole, *patterns, rf"Exhibits? \d{{1,3}} through {last}\b"]
+    found = (re.search(p, page, re.IGNORECASE) for p in patterns)
     return next((m[0] for m in found if m), None)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from ops.importers import assemble, docket
+from ops.importers import assemble, docket, facts
 from ops.importers.assemble import Index
 from ops.importers.docket import CAPTION_UNIT, Docket, Entry, Party
 from ops.importers.library import Library, Paper, count_checks
@@ -13,7 +13,7 @@ from ops.importers.pages import Reading
 from ops.importers.rows import Source
 
 _STATUSES = {"met", "held", "passed", "superseded", "pending"}
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 
 
 def rows(library: Library, given: Index, index: Index) -> None:
@@ -28,8 +28,8 @@ def rows(library: Library, given: Index, index: Index) -> None:
     _people(library, sheet, paper)
     ids = _entries(library, sheet, paper)
     _deadlines(library, given["deadlines"], paper, ids)
-    facts = [{**f, "assertions": [{**a, "document": spec["key"], "page": a["entry"]} for a in f["assertions"]]} for f in index["facts"]]
-    assemble.facts(library, facts, index, {})
+    found = [{**f, "assertions": [{**a, "document": spec["key"], "page": a["entry"]} for a in f["assertions"]]} for f in index["facts"]]
+    facts.facts(library, found, index, {})
 
 
 def _iso(day: date | None) -> str | None:
@@ -44,7 +44,12 @@ def _people(library: Library, sheet: Docket, paper: Paper) -> None:
     position = 0
     for order, found in enumerate(sheet.parties, 1):
         where = paper.at(found.unit)
-        values = {"name": found.name, "party_type": found.party_type, "description": found.description, "date_terminated": _iso(found.terminated)}
+        values = {
+            "name": found.name,
+            "party_type": found.party_type,
+            "description": found.description,
+            "date_terminated": _iso(found.terminated),
+        }
         party_id = assemble.party(library.rows, order, values, where)
         for attorney in found.attorneys:
             position += 1
@@ -70,7 +75,9 @@ def _entries(library: Library, sheet: Docket, paper: Paper) -> dict[int, str]:
     for position, entry in enumerate(sheet.entries, 1):
         ids[entry.number] = _entry(library, entry, position, paper)
     attached = sum(len(e.attachments) for e in sheet.entries)
-    library.report.append(f"{len(ids)} docket entries, {attached} attachments, {sum(e.corrected_by is not None for e in sheet.entries)} disregarded")
+    library.report.append(
+        f"{len(ids)} docket entries, {attached} attachments, {sum(e.corrected_by is not None for e in sheet.entries)} disregarded"
+    )
     return ids
 
 
@@ -119,7 +126,11 @@ def _dated(source: Source, when: str | None) -> Source:
 
 def day_forms(day: date) -> tuple[str, ...]:
     """How a clerk writes a day: 1/9/2009, 01/09/2009, January 9, 2009."""
-    return (f"{day.month}/{day.day}/{day.year}", f"{day.month:02d}/{day.day:02d}/{day.year}", f"{_MONTHS[day.month - 1]} {day.day}, {day.year}")
+    return (
+        f"{day.month}/{day.day}/{day.year}",
+        f"{day.month:02d}/{day.day:02d}/{day.year}",
+        f"{_MONTHS[day.month - 1]} {day.day}, {day.year}",
+    )
 
 
 def setting_words(text: str, day: date) -> str | None:

@@ -29,9 +29,7 @@ def read_trial(name: str, text: str, first: int, last: int) -> Reading:
     present = {n: lines for n, lines in bodies.items() if [x for x in lines if x] != [_ABSENT]}
     missing = tuple(n for n in range(first, last + 1) if n not in present)
     pages = tuple(_numbered_page(n, lines) for n, lines in sorted(present.items()))
-    loose = sum(p.line_numbers.count(None) for p in pages if p.line_numbers)
-    remarks = (f"{loose} lines bear no number and were kept where they stand",) if loose else ()
-    return Reading(pages, last - first + 1, missing, remarks)
+    return Reading(pages, last - first + 1, missing)
 
 
 def _numbered_page(number: int, lines: list[str]) -> Page:
@@ -53,7 +51,7 @@ def _numbered_page(number: int, lines: list[str]) -> Page:
 
 
 def read_deposition(name: str, text: str) -> Reading:
-    """Pages of a deposition: a line with nothing but the number opens a page. What stands before the first number is page 1 if that is 2."""
+    """Pages of a deposition: a line with nothing but the number opens a page. What stands before number 2 is page 1."""
     lines = text.splitlines()
     marks = [(i, int(m[1])) for i, m in enumerate(map(_LONE_NUMBER.fullmatch, lines)) if m]
     starts: list[tuple[int, int, str]] = []
