@@ -61,7 +61,9 @@ def build(settings: EdgeConfig, catalogue: Catalogue, public_url: str, timing: T
 
     neighbours = _neighbours(authorization, Readiness(channels, now))
     routes = [Route(ENDPOINT, endpoint), Route(f"{ENDPOINT}/", endpoint), *neighbours]
-    return Edge(Starlette(routes=routes, lifespan=lifespan), memory)
+    app = Starlette(routes=routes, lifespan=lifespan)
+    app.router.redirect_slashes = False  # clients lose their body or their key on a redirect
+    return Edge(app, memory)
 
 
 def _program(service: str) -> str:

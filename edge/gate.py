@@ -14,7 +14,7 @@ from kit import limits
 # Each expression consumes everything it looks at, so a hostile body cannot make it start over: linear in the length of the body.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
-_SUSPECT_ESCAPE = re.compile(r"\\u(?:[dD][89a-bA-B]|0000)")
+_SUSPECT_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 _ID = re.compile(r'"id"[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]++|\\.)*+"|-?[0-9]{1,16})(?=[ \t\r\n]*(?:,|\Z))', re.DOTALL)
 
 

@@ -39,6 +39,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Admits the connection, in place of an idle one where there are too many."""
         super().connection_made(transport)
+        self._start_clock()
         if len(self.connections) > limits.HTTP_CONNECTIONS_MAX:
             idle = next((c for c in self.connections if isinstance(c, Connection) and c.idle), None)
             if idle is None:
@@ -46,7 +47,6 @@ class Connection(HttpToolsProtocol):
                 return
             idle.transport.close()
             self.connections.discard(idle)
-        self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops the clock."""

@@ -67,15 +67,15 @@ class Site:
     backend: Backend
     loop: LoopThread
 
-    def settings(self, **http: Any) -> EdgeConfig:
+    def settings(self, backends: Backends | None = None, **http: Any) -> EdgeConfig:
         """Configuration of an edge in front of this backend."""
-        backends = Backends(auth=self.backend.auth_address, reads=self.backend.reads_address)
+        backends = backends or Backends(auth=self.backend.auth_address, reads=self.backend.reads_address)
         return EdgeConfig(Http(listen="127.0.0.1:0", **http), self.backend.tls("edge"), backends)
 
     @contextmanager
-    def edge(self, timing: Timing | None = None, **http: Any) -> Iterator[Running]:
+    def edge(self, timing: Timing | None = None, backends: Backends | None = None, **http: Any) -> Iterator[Running]:
         """An edge of its own."""
-        settings, timing = self.settings(**http), timing or Timing()
+        settings, timing = self.settings(backends, **http), timing or Timing()
         sock = listener.bind(settings.http.listen)
         bound = listener.address(sock)
         started = threading.Event()

@@ -2,7 +2,6 @@
 
 import asyncio
 import concurrent.futures
-import threading
 from typing import Any
 
 import pytest
@@ -177,10 +176,10 @@ def test_a_cancelled_call_ends_and_its_service_is_told(legacy: Wire, world: Worl
 
 
 def test_calls_with_the_same_id_are_answered_each_by_itself(legacy: Wire, world: World) -> None:
-    together = threading.Barrier(8)
+    together = asyncio.Barrier(8)
 
     async def when_all_are_here(_request: Any) -> Message:
-        await asyncio.to_thread(together.wait, 20)
+        await together.wait()
         return one_matter()
 
     world.get_matter = when_all_are_here
@@ -190,3 +189,4 @@ def test_calls_with_the_same_id_are_answered_each_by_itself(legacy: Wire, world:
     assert [r["id"] for r in results] == [1] * 8
     for r in results:
         valid("tools/call", "2025-11-25", r["result"])
+        assert "isError" not in r["result"]
