@@ -37,7 +37,8 @@ def of_body(header: str | None, body: Any) -> Era:
     named = _named(body)
     if named is not None and not (isinstance(named, str) and named in _OF_THE_HANDSHAKE):
         return Era.MODERN
-    if isinstance(body, dict) and body.get("method") in _MODERN_METHODS:
+    method = body.get("method") if isinstance(body, dict) else None
+    if isinstance(method, str) and method in _MODERN_METHODS:
         return Era.MODERN
     if header is not None and header not in LEGACY_VERSIONS:
         raise UnsupportedVersion(header)

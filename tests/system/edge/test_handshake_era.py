@@ -72,6 +72,7 @@ def test_what_cannot_be_an_id_is_refused_and_never_taken_for_a_notification(lega
         {"jsonrpc": "2.0"},
         {"jsonrpc": "1.0", "method": "ping", "id": 1},
         {"jsonrpc": "2.0", "method": 1, "id": 1},
+        {"jsonrpc": "2.0", "method": ["ping"], "id": 1},
         {"jsonrpc": "2.0", "method": "ping", "params": 1},
         {"jsonrpc": "2.0", "method": "ping", "params": [], "id": 1},
         {"jsonrpc": "2.0", "method": "ping", "params": None, "id": 1},
