@@ -30,7 +30,7 @@ _UNREADABLE: Final[tuple[tuple[tuple[type[BaseException], ...], str], ...]] = (
         (pg.UndefinedTableError, pg.UndefinedColumnError, pg.UndefinedFunctionError, pg.InvalidSchemaNameError),
         "is not present in this installation",
     ),
-    ((pg.InsufficientPrivilegeError,), "may not be read by this service"),
+    ((pg.InsufficientPrivilegeError, pg.InvalidAuthorizationSpecificationError), "may not be read by this service"),
     ((pg.QueryCanceledError, pg.LockNotAvailableError, TimeoutError), "did not answer in time"),
     (
         (
@@ -169,10 +169,11 @@ async def _abandon(connection: Connection[Record]) -> None:
     """Ends a transaction that failed or was cancelled; a connection that cannot is closed, never handed on."""
     try:
         await connection.execute("ROLLBACK", timeout=limits.POOL_ACQUIRE_SECONDS)
-    except BaseException as error:
+    except Exception:  # noqa: BLE001 - the error that led here is what counts; nobody gets this connection again
         connection.terminate()
-        if not isinstance(error, (Error, pg.InterfaceError, OSError, TimeoutError)):
-            raise
+    except BaseException:
+        connection.terminate()
+        raise
 
 
 async def connect(dsn: str, pool_size: int = limits.POOL_SIZE_DEFAULT, *, wait_seconds: float = limits.START_RETRY_SECONDS) -> Database:

@@ -26,12 +26,13 @@ class Page:
 
 
 def binding(request: Message) -> str:
-    """Digest of the arguments that a token belongs to."""
+    """Digest of the question that a token belongs to: the tool and its other arguments."""
     rest = type(request)()
     rest.CopyFrom(request)
     for name in _PAGING:
         rest.ClearField(name)
-    return sha256(rest.SerializeToString(deterministic=True)).hexdigest()[:16]
+    question = f"{rest.DESCRIPTOR.full_name}\n".encode() + rest.SerializeToString(deterministic=True)
+    return sha256(question).hexdigest()[:16]
 
 
 def token(request: Message, after: str) -> str:

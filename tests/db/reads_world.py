@@ -1,0 +1,87 @@
+"""Reads over a database, without the hops: the same handlers, engine and statements that the program serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import jsonschema_rs
+from substrate.auth.v1 import auth_service_pb2 as auth_pb
+
+from edge import tools as edge_tools
+from kit import catalogue, db
+from kit.clock import system_clock
+from kit.errors import invalid
+from kit.server import Call, Handler, field_errors
+from services.reads.__main__ import handlers
+from services.reads.engine import Engine
+from tests.cluster import Database
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+TOOLBOX = edge_tools.build(catalogue.load())
+VALIDATORS = {name: jsonschema_rs.validator_for(card.answer) for name, card in TOOLBOX.cards.items()}
+WORDS = ("unknown", "ungrounded", "grounded", "verified")
+
+
+def check_contract(tool: str, answer: dict[str, Any]) -> None:
+    """What every answer promises, checked without the maker: schema, triple, counts, weakest link, states and nulls."""
+    errors = [e.message for e in VALIDATORS[tool].iter_errors(answer)]
+    assert errors == [], (tool, errors[:3])
+    counts = answer["verification"]["counts"]
+    items = main_items(tool, answer)
+    assert sum(counts.values()) == len(items)
+    statuses = [s for item in items for s in all_statuses(item)]
+    assert answer["verification_status"] == min(statuses, key=WORDS.index, default="unknown")
+    assert answer["verification_status"] != "verified"
+    assert len(answer["provenance_ids"]) == min(200, answer["provenance_id_count"])
+    assert answer["as_of"] != answer["generated_at"]
+    if answer["read_state"] == "read":
+        assert items
+    else:
+        assert answer["verification_status"] == "unknown"
+        assert answer["verification"]["notes"]
+    if "count" in answer:
+        assert answer["count"] == {"unreadable": None}.get(answer["read_state"], len(items))
+
+
+def main_items(tool: str, answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The items of an answer: the rows of its collection, or its one record."""
+    field = next(f.name for f in TOOLBOX.cards[tool].tool.response.fields if f.message_type is not None and f.name != "attestation")
+    value = answer[field]
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def all_statuses(value: Any) -> list[str]:
+    """Status of an item and of everything nested in it."""
+    if isinstance(value, list):
+        return [s for v in value for s in all_statuses(v)]
+    if isinstance(value, dict):
+        own = [value["verification_status"]] if "verification_status" in value else []
+        return own + [s for v in value.values() for s in all_statuses(v)]
+    return []
+
+
+@asynccontextmanager
+async def reads(database: Database, *case_ids: str, role: str = "svc_reads") -> AsyncIterator[Ask]:
+    """A function that asks one tool as a caller who reaches these matters, and checks the contract of what comes back."""
+    pool = await db.connect(database.dsn(role), 2, wait_seconds=5)
+    bound: dict[str, dict[str, Handler]] = {}
+    firm = auth_pb.CREDENTIAL_CLASS_FIRM
+
+    async def ask(tool: str, **arguments: Any) -> dict[str, Any]:
+        card = TOOLBOX.cards[tool]
+        request = card.decode(arguments)
+        if wrong := field_errors(request):
+            raise invalid(wrong)
+        handler = bound[card.tool.service][card.tool.path.rpartition("/")[2]]
+        principal = auth_pb.Principal(key_id="k", owner_id="o", credential_class=firm, case_ids=case_ids)
+        answer = card.tool.encode(await handler(request, Call(card.tool.path, principal)))
+        check_contract(tool, answer)
+        return answer
+
+    try:
+        bound |= await handlers(Engine(pool, system_clock), catalogue.load())
+        yield ask
+    finally:
+        await pool.close()

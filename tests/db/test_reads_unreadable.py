@@ -1,0 +1,116 @@
+"""Read, empty and unreadable are three answers, for every store of every tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit import db, limits
+from kit.db import load_statement
+from services.reads.__main__ import SQL
+from tests.cluster import Loaded
+from tests.db.reads_world import TOOLBOX, main_items, reads
+from tests.db.test_reads_status import change
+
+STATEMENTS = {path.stem: load_statement(path) for path in sorted(Path(SQL).glob("*.sql")) if path.stem in TOOLBOX.cards}
+PER_MATTER = {n: s for n, s in STATEMENTS.items() if TOOLBOX.cards[n].tool.names_case}
+OTHERS: dict[str, dict[str, Any]] = {
+    "get_docket_entry": {"entry": "43"},
+    "get_fact_provenance": {"fact": "F001"},
+    "get_passage": {"document_id": "00000000-0000-4000-8000-000000000000", "page": 1},
+}
+INTERNAL_WORDS = ("SELECT", "relation", "permission denied", "record.", "asyncpg", "Error", "psql", "svc_reads", "/")
+
+
+def arguments(tool: str, case_id: str) -> dict[str, Any]:
+    """Arguments of a tool for a matter."""
+    return {"case_id": case_id, **OTHERS.get(tool, {})}
+
+
+def assert_unreadable(tool: str, answer: dict[str, Any]) -> None:
+    """Null, unreadable and unknown, with a note in plain words."""
+    assert (answer["read_state"], answer["verification_status"]) == ("unreadable", "unknown")
+    assert main_items(tool, answer) == []
+    assert answer.get("count") is None
+    assert answer.get("total_count") is None
+    assert answer["as_of"] is None
+    told = [n for n in answer["verification"]["notes"] if "not an empty result" in n]
+    assert told
+    assert not [w for n in told for w in INTERNAL_WORDS if w in n]
+
+
+@pytest.mark.parametrize("tool", sorted(PER_MATTER))
+async def test_a_revoked_grant_makes_the_store_unreadable_at_once_and_after_a_restart(own_loaded: Loaded, tool: str) -> None:
+    case_id = own_loaded.matters["mclean"]
+    async with reads(own_loaded.database, case_id) as ask:
+        assert (await ask(tool, **arguments(tool, case_id)))["read_state"] != "unreadable"
+        await change(own_loaded.database, f"REVOKE SELECT ON record.{PER_MATTER[tool].one('store')} FROM svc_reads")
+        assert_unreadable(tool, await ask(tool, **arguments(tool, case_id)))
+    async with reads(own_loaded.database, case_id) as restarted:
+        assert_unreadable(tool, await restarted(tool, **arguments(tool, case_id)))
+        await change(own_loaded.database, f"GRANT SELECT ON record.{PER_MATTER[tool].one('store')} TO svc_reads")
+        assert (await restarted(tool, **arguments(tool, case_id)))["read_state"] != "unreadable"
+
+
+@pytest.mark.parametrize("tool", ["get_trial_objections", "list_exhibits", "list_deadlines"])
+async def test_a_table_that_is_not_there_is_unreadable_and_says_that_it_is_absent(own_loaded: Loaded, tool: str) -> None:
+    case_id = own_loaded.matters["mclean"]
+    store = PER_MATTER[tool].one("store")
+    async with reads(own_loaded.database, case_id) as ask:
+        await change(own_loaded.database, f"ALTER TABLE record.{store} RENAME TO {store}_elsewhere")
+        answer = await ask(tool, case_id=case_id)
+    assert_unreadable(tool, answer)
+    assert any("not present in this installation" in n for n in answer["verification"]["notes"])
+
+
+async def test_a_store_that_does_not_answer_in_time_is_unreadable(own_loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    case_id = own_loaded.matters["mclean"]
+    monkeypatch.setattr(limits, "STATEMENT_TIMEOUT_SECONDS", 0.3)
+    blocker = await db.connect_one(own_loaded.database.admin_dsn)
+    async with reads(own_loaded.database, case_id) as ask, blocker.transaction():
+        await blocker.execute("LOCK TABLE record.trial_objections IN ACCESS EXCLUSIVE MODE")
+        answer = await ask("get_trial_objections", case_id=case_id)
+    await blocker.close()
+    assert_unreadable("get_trial_objections", answer)
+    assert any("did not answer in time" in n for n in answer["verification"]["notes"])
+
+
+async def test_a_connection_cut_between_calls_is_made_again_and_a_database_that_is_gone_is_unreadable(own_loaded: Loaded) -> None:
+    case_id = own_loaded.matters["mclean"]
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'svc_reads' AND datname = current_database()"
+    async with reads(own_loaded.database, case_id) as ask:
+        assert (await ask("list_exhibits", case_id=case_id))["read_state"] == "read"
+        await change(own_loaded.database, cut)
+        assert (await ask("list_exhibits", case_id=case_id))["read_state"] == "read"
+        await change(own_loaded.database, "ALTER ROLE svc_reads NOLOGIN")
+        try:
+            await change(own_loaded.database, cut)
+            assert_unreadable("list_exhibits", await ask("list_exhibits", case_id=case_id))
+        finally:
+            await change(own_loaded.database, "ALTER ROLE svc_reads LOGIN")
+
+
+async def test_an_empty_table_is_empty_and_not_unreadable(own_loaded: Loaded) -> None:
+    case_id = own_loaded.matters["mclean"]
+    await change(own_loaded.database, "TRUNCATE record.trial_objections CASCADE")
+    async with reads(own_loaded.database, case_id) as ask:
+        answer = await ask("get_trial_objections", case_id=case_id)
+    assert (answer["read_state"], answer["objections"], answer["count"], answer["total_count"]) == ("empty", [], 0, 0)
+    assert answer["verification_status"] == "unknown"
+    assert any("not proof of absence" in n for n in answer["verification"]["notes"])
+    assert answer["as_of"] is not None, "the store's last refresh is known"
+
+
+async def test_freshness_shows_one_unreadable_store_and_all_the_others(own_loaded: Loaded) -> None:
+    case_id = own_loaded.matters["mclean"]
+    await change(own_loaded.database, "REVOKE SELECT ON record.exhibits FROM svc_reads")
+    async with reads(own_loaded.database, case_id) as ask:
+        answer = await ask("get_data_freshness", case_id=case_id)
+    states = {s["store"]: s["read_state"] for s in answer["stores"]}
+    assert states.pop("exhibits") == "unreadable"
+    assert set(states.values()) <= {"read", "empty"}
+    assert "read" in states.values()
+    exhibits = next(s for s in answer["stores"] if s["store"] == "exhibits")
+    assert (exhibits["row_count"], exhibits["newest_as_of"]) == (None, None)
