@@ -4,7 +4,9 @@ import asyncio
 import io
 import os
 import signal
+import socket
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,33 +87,26 @@ async def test_a_program_that_ignores_the_request_to_stop_is_killed(tmp_path: Pa
     assert one.process.returncode == -signal.SIGKILL
 
 
-async def _hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read()
-    writer.close()
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address that takes connections and never says a word."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
 
 
-async def test_an_edge_that_accepts_and_says_nothing_does_not_serve() -> None:
-    silent = await asyncio.start_server(_hold, "127.0.0.1", 0)
-    async with silent:
-        host, port = silent.sockets[0].getsockname()
-        began = time.monotonic()
-        assert await asyncio.to_thread(probe.http_serving, f"{host}:{port}", 0.1) is False
-        assert time.monotonic() - began < limits.HEALTH_PROBE_SECONDS
+def test_an_edge_that_accepts_and_says_nothing_does_not_serve(silent: str) -> None:
+    began = time.monotonic()
+    assert probe.http_serving(silent, 0.1) is False
+    assert time.monotonic() - began < limits.HEALTH_PROBE_SECONDS
 
 
-async def test_an_operator_command_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_command_does_not_wait_for_ever(silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "OPERATOR_CALL_SECONDS", 0.1)
     pki.ensure(tmp_path, ("auth",), ("operator",), datetime.now(UTC))
-
-    def asked(address: str) -> None:
-        with admin.connected(address, tmp_path) as stub:
-            admin.call(stub.ListUsers, admin_pb2.ListUsersRequest())
-
-    silent = await asyncio.start_server(_hold, "127.0.0.1", 0)
-    async with silent:
-        host, port = silent.sockets[0].getsockname()
-        with pytest.raises(OperatorError, match=r"auth did not answer within 0\.1 s"):
-            await asyncio.to_thread(asked, f"{host}:{port}")
+    with pytest.raises(OperatorError, match=r"auth did not answer within 0\.1 s"), admin.connected(silent, tmp_path) as stub:
+        admin.call(stub.ListUsers, admin_pb2.ListUsersRequest())
 
 
 async def test_a_loader_that_takes_too_long_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
