@@ -20,7 +20,9 @@ async def seen_by(database: Database, role: str, *case_ids: str) -> AsyncIterato
         await connection.close()
 
 
-async def status(connection: db.Connection[db.Record], version: str, page_from: int | None, page_to: int | None, quote: str | None) -> tuple[str, str]:
+async def status(
+    connection: db.Connection[db.Record], version: str, page_from: int | None, page_to: int | None, quote: str | None
+) -> tuple[str, str]:
     """Status and reason of one check."""
     row = await connection.fetchrow("SELECT status, reason FROM record.source_status($1, $2, $3, $4)", version, page_from, page_to, quote)
     assert row is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import Loaded
+from tests.db.reads_world import main_items, reads
 from tests.db.record_world import seen_by, status, version_of
 
 DATA = Path(__file__).parents[2] / "data"
@@ -44,7 +45,9 @@ async def test_the_quote_checks_of_the_index_come_out_as_it_says(loaded: Loaded,
         (5, 5, "", ("ungrounded", "quote_not_on_page")),
     ],
 )
-async def test_a_check_says_what_it_found(loaded: Loaded, page_from: int | None, page_to: int | None, quote: str | None, expected: tuple[str, str]) -> None:
+async def test_a_check_says_what_it_found(
+    loaded: Loaded, page_from: int | None, page_to: int | None, quote: str | None, expected: tuple[str, str]
+) -> None:
     async with seen_by(loaded.database, "svc_reads", loaded.matters["mclean"]) as reader:
         version = await version_of(reader, STIPULATION)
         assert await status(reader, version, page_from, page_to, quote) == expected
@@ -61,7 +64,10 @@ async def test_a_version_of_another_matter_grounds_nothing(loaded: Loaded) -> No
     async with seen_by(loaded.database, "svc_reads", loaded.matters["mclean"]) as reader:
         version = await version_of(reader, STIPULATION)
     async with seen_by(loaded.database, "svc_reads", loaded.matters["soilworks"]) as other:
-        assert await status(other, version, 5, 5, "Governor Frank White signed the bill on March 19, 1981.") == ("unknown", "version_not_loaded")
+        assert await status(other, version, 5, 5, "Governor Frank White signed the bill on March 19, 1981.") == (
+            "unknown",
+            "version_not_loaded",
+        )
 
 
 async def test_machine_read_text_can_bear_a_quote_out_but_not_refute_it(loaded: Loaded) -> None:
@@ -79,16 +85,20 @@ async def test_a_page_without_a_text_layer_is_unknown(loaded: Loaded) -> None:
 
 
 async def test_a_passage_copied_with_its_line_numbers_stands_on_its_page(loaded: Loaded) -> None:
-    copied = "13 THE COURT: That's overruled.\n14 A"
     async with seen_by(loaded.database, "svc_reads", loaded.matters["mclean"]) as reader:
         trial = await version_of(reader, TRIAL)
         text = await reader.fetchval("SELECT text FROM record.document_pages WHERE document_version_id = $1 AND page_number = 238", trial)
-        numbers = await reader.fetchval("SELECT line_numbers FROM record.document_pages WHERE document_version_id = $1 AND page_number = 238", trial)
+        numbers = await reader.fetchval(
+            "SELECT line_numbers FROM record.document_pages WHERE document_version_id = $1 AND page_number = 238", trial
+        )
         lines = dict(zip(numbers, text.split("\n"), strict=True))
         copied = f"11 {lines[11]}\n12 {lines[12]}"
         assert await status(reader, trial, 238, 238, copied) == ("grounded", "found")
         stipulation = await version_of(reader, STIPULATION)
-        assert await status(reader, stipulation, 5, 5, "1 Governor Frank White\n2 signed the bill on March 19, 1981.") == ("ungrounded", "quote_not_on_page")
+        assert await status(reader, stipulation, 5, 5, "1 Governor Frank White\n2 signed the bill on March 19, 1981.") == (
+            "ungrounded",
+            "quote_not_on_page",
+        )
 
 
 @pytest.mark.parametrize(
@@ -116,8 +126,6 @@ async def test_one_altered_letter_of_a_row_is_found_in_the_row_itself(own_loaded
         "trial_ruling": ("get_trial_objections", own_loaded.matters["mclean"]),
         "designation": ("get_deposition_designations", own_loaded.matters["mclean"]),
     }[kind]
-    from tests.db.reads_world import main_items, reads
-
     async with reads(own_loaded.database, case_id) as ask:
         answer = await ask(tool, case_id=case_id)
     assert [i for i in main_items(tool, answer) if i["verification_status"] == "ungrounded"]
@@ -128,10 +136,9 @@ async def test_one_altered_letter_of_a_page_reaches_every_row_that_cites_it(own_
     async with seen_by(own_loaded.database, "substrate_loader") as loader:
         version = await version_of(loader, STIPULATION)
         await loader.execute(
-            "UPDATE record.document_pages SET text = replace(text, 'March 19', 'March 20') WHERE document_version_id = $1 AND page_number = 5", version
+            "UPDATE record.document_pages SET text = replace(text, 'March 19', 'March 20') WHERE document_version_id = $1 AND page_number = 5",
+            version,
         )
-    from tests.db.reads_world import reads
-
     async with reads(own_loaded.database, case_id) as ask:
         answer = await ask("get_fact_record", case_id=case_id)
     assert {f["code"] for f in answer["facts"] if f["verification_status"] == "ungrounded"} == {"F005"}

@@ -116,7 +116,9 @@ async def test_no_sealed_word_is_in_the_database_or_in_any_answer(loaded: Loaded
     secrets = [s[:60] for s in sealed]
     async with seen_by(loaded.database, "substrate_loader") as loader:
         for table in await tables(loaded):
-            query = await loader.fetchval("SELECT format('SELECT coalesce(string_agg(t::text, chr(10)), '''') FROM record.%I t', $1::text)", table)
+            query = await loader.fetchval(
+                "SELECT format('SELECT coalesce(string_agg(t::text, chr(10)), '''') FROM record.%I t', $1::text)", table
+            )
             held = await loader.fetchval(query)
             assert not [s for s in secrets if s in held], table
     async with reads(loaded.database, case_id) as ask:
@@ -140,4 +142,8 @@ async def test_a_row_of_one_matter_cannot_lean_on_a_row_of_another(own_loaded: L
     async with seen_by(own_loaded.database, "substrate_loader") as loader:
         version = await loader.fetchval("SELECT id FROM record.document_versions WHERE case_id = $1 LIMIT 1", own_loaded.matters["mclean"])
         with pytest.raises(db.Error, match="foreign key"):
-            await loader.execute("UPDATE record.case_fact_assertions SET document_version_id = $1 WHERE case_id = $2", version, own_loaded.matters["soilworks"])
+            await loader.execute(
+                "UPDATE record.case_fact_assertions SET document_version_id = $1 WHERE case_id = $2",
+                version,
+                own_loaded.matters["soilworks"],
+            )
