@@ -137,7 +137,7 @@ class Endpoint:
     def _cross_origin(self, exchange: Exchange) -> tuple[Header, ...]:
         """What a browser needs to hand the answer to a page of an allowed origin."""
         origins = exchange.all("origin")
-        if not origins or not self._origins.origin_allowed(origins, exchange.all("host") or [""]):
+        if not origins or not self._origins.origin_allowed(origins, exchange.all("host") or ("",)):
             return ()
         return ((b"access-control-allow-origin", origins[0].encode("latin-1")), _EXPOSED, (b"vary", b"origin"))
 

@@ -58,13 +58,14 @@ class Exchange:
         self._receive, self._send = receive, send
         self.method: str = scope["method"]
         self.query: str = scope["query_string"].decode("latin-1")
-        self.headers: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            self.headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip(" \t"))
+        self.headers: dict[str, tuple[str, ...]] = {}
+        for raw_name, raw_value in scope["headers"]:
+            name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1").strip(" \t")
+            self.headers[name] = (*self.headers[name], value) if name in self.headers else (value,)
 
-    def all(self, name: str) -> list[str]:
+    def all(self, name: str) -> tuple[str, ...]:
         """Every value of a header."""
-        return self.headers.get(name, [])
+        return self.headers.get(name, ())
 
     def one(self, name: str) -> str | None:
         """The value of a header that makes sense only once."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 NAME = "verified-substrate"
 TITLE = "Verified substrate"
 VERSION = "0.1.0"
+
+# What a client may use. A family of methods that is not named here is answered as unknown, in both eras.
+CAPABILITIES: dict[str, Any] = {"tools": {}}
 
 INSTRUCTIONS = (
     "Reads of litigation matters, each with its attestation. In every answer: provenance_ids are the rows it came from; "

@@ -21,7 +21,6 @@ from edge.tools import Toolbox
 from kit import limits
 
 SESSION_HEADER = "mcp-session-id"
-CAPABILITIES: dict[str, Any] = {"tools": {}}
 Now = Callable[[], float]
 
 
@@ -157,7 +156,7 @@ class Legacy:
         except Full:
             raise refuse(503, "Too many sessions are open. Try again later.", (b"retry-after", b"60"), id_=request.id) from None
         revision = REVISIONS[version]
-        result = {"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": revision.server}
+        result = {"protocolVersion": version, "capabilities": identity.CAPABILITIES, "serverInfo": revision.server}
         body = jsonrpc.result(request.id, result | {"instructions": identity.INSTRUCTIONS})
         return streams.whole(body, accepts, (SESSION_HEADER.encode(), session.id.encode()))
 

@@ -17,7 +17,6 @@ from edge.revisions import REVISIONS
 from edge.tools import Card, Toolbox
 
 CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities"
-CAPABILITIES: dict[str, Any] = {"tools": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ class Modern:
         return await method.run(Turn(exchange, caller, request.params, version, capabilities))
 
     async def _discover(self, turn: Turn) -> Any:
-        found = {"supportedVersions": list(eras.SUPPORTED_VERSIONS), "capabilities": CAPABILITIES, "instructions": identity.INSTRUCTIONS}
-        return REVISIONS[turn.version].listed(found)
+        found = {"supportedVersions": list(eras.SUPPORTED_VERSIONS), "capabilities": identity.CAPABILITIES}
+        return REVISIONS[turn.version].listed(found | {"instructions": identity.INSTRUCTIONS})
 
     async def _list_tools(self, turn: Turn) -> Any:
         if turn.params.get("cursor") is not None:

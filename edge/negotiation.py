@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 JSON = "application/json"
 SSE = "text/event-stream"
@@ -20,7 +21,8 @@ class Accepts:
 ANYTHING = Accepts(json=True, sse=True)
 
 
-def accepts(values: Sequence[str]) -> Accepts:
+@lru_cache(maxsize=128)  # clients send the same few headers again and again
+def accepts(values: tuple[str, ...]) -> Accepts:
     """Reads the Accept headers. None at all means anything; a weight of 0 means not at all."""
     weights: dict[str, float] = {}
     for item in ",".join(values).split(","):
@@ -51,7 +53,8 @@ def _taken(kind: str, weights: dict[str, float]) -> bool:
     return False
 
 
-def is_json(content_types: Sequence[str], encodings: Sequence[str]) -> bool:
+@lru_cache(maxsize=128)
+def is_json(content_types: tuple[str, ...], encodings: tuple[str, ...]) -> bool:
     """Whether a body is declared as plain JSON in UTF-8. A form or text/plain never is: a page of any site could send those."""
     if len(content_types) != 1 or any(e.strip().lower() not in ("", "identity") for e in encodings):
         return False
