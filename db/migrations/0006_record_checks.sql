@@ -66,8 +66,8 @@ RETURN CASE
 END;
 
 -- All places behind one row, and the weakest of their checks. Where a place has no quote of its own, the row's words must stand there:
--- `words` at its source, `ruling` where the court speaks.
-CREATE FUNCTION record.row_status(target uuid, words text, ruling text DEFAULT NULL)
+-- `words` at its source, `others` at its other places, such as an index or where the court rules.
+CREATE FUNCTION record.row_status(target uuid, words text, others text DEFAULT NULL)
 RETURNS TABLE (provenance_ids text[], status text, notes text[], locator text, quote text) LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
   SELECT coalesce(array_agg(p.urn ORDER BY p.role DESC), '{}'),
          record.weakest(array_agg(record.status_of(r.reason))),
@@ -76,7 +76,7 @@ RETURNS TABLE (provenance_ids text[], status text, notes text[], locator text, q
          max(p.quote) FILTER (WHERE p.role = 'source')
     FROM record.provenance p
    CROSS JOIN LATERAL record.source_reason(
-     p.document_version_id, p.page_from, p.page_to, coalesce(p.quote, CASE p.role WHEN 'ruling' THEN ruling ELSE words END)) r
+     p.document_version_id, p.page_from, p.page_to, coalesce(p.quote, CASE p.role WHEN 'source' THEN words ELSE others END)) r
    WHERE p.target_id = target
 $$;
 

@@ -110,7 +110,7 @@ def claims(library: Library, given: Index, index: Index) -> dict[str, str]:
             "claims",
             (claim["id"],),
             claim["id"],
-            library.place(place, place["pleaded_as"]),
+            library.place(place),
             {
                 "position": position,
                 "code": claim["id"],

@@ -168,12 +168,12 @@ class Library:
         self.report.append(f"{title}: {len(reading.pages)} of {reading.page_count} pages or units{lost}")
         self.report.extend(f"  {remark}" for remark in reading.remarks)
 
-    def place(self, spec: Mapping[str, Any], quote: str | None = None) -> Source:
+    def place(self, spec: Mapping[str, Any]) -> Source:
         """The source that an index row names: its document, page and quote; nowhere where it names none."""
         if not spec.get("document"):
             return Source(as_of=self.undated_as_of)
         page_from = spec["page"] if "page" in spec else spec["page_from"]
-        return self.papers[spec["document"]].at(page_from, spec.get("page_to"), spec.get("quote", quote))
+        return self.papers[spec["document"]].at(page_from, spec.get("page_to"), spec.get("quote"))
 
 
 def _trial(files: list[File]) -> Reading:

@@ -10,5 +10,5 @@ def rows(library: Library, given: Index, index: Index) -> None:
     for spec in index["documents"]:
         library.load(spec)
     own = index["matter"]
-    assemble.matter(library, given, index, library.papers[own["document"]].at(own["page"], quote=own["quote"]))
+    assemble.matter(library, given, index, library.place(own))
     assemble.people(library, index)

@@ -23,7 +23,7 @@ def rows(library: Library, given: Index, index: Index) -> None:
     for spec in index["documents"]:
         library.load(spec)
     own = index["matter"]
-    assemble.matter(library, given, index, library.papers[own["document"]].at(own["page"], quote=own["quote"]))
+    assemble.matter(library, given, index, library.place(own))
     for spec in index["withheld_documents"]:
         library.withheld(spec, library.place(spec["source"]))
     assemble.people(library, index)
@@ -121,7 +121,7 @@ def _index_line(library: Library, trial: Paper, row_id: str, name: str, given: I
     pages = f"{given['offered_page']} {given['received_page']}" if given["received_page"] else str(given["offered_page"])
     line = f"{given['offered_by'].capitalize()}' No. {number} {pages}"
     checks.append((f"{name} in the index at Tr. {page}", trial.holds(line, page)))
-    library.rows.source("exhibits", row_id, name, trial.at(page, quote=line), "index")
+    library.rows.source("exhibits", row_id, name, trial.at(page), "index")
 
 
 def _objections(library: Library, objections: list[Index], days: list[Index]) -> None:

@@ -102,33 +102,39 @@ async def test_a_passage_copied_with_its_line_numbers_stands_on_its_page(loaded:
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "kind"),
+    ("tool", "matter", "table", "column", "where"),
     [
-        ("docket_entries", "text", "docket_entry"),
-        ("trial_objections", "text_as_typed", "trial_objection"),
-        ("trial_objections", "court_words", "trial_ruling"),
-        ("designations", "opening_words", "designation"),
+        ("list_docket_entries", "soilworks", "docket_entries", "text", "entry_number = 43"),
+        ("list_parties", "soilworks", "parties", "name", "position = 2"),
+        ("get_trial_objections", "mclean", "trial_objections", "text_as_typed", "transcript_page = 238"),
+        ("get_trial_objections", "mclean", "trial_objections", "court_words", "transcript_page = 238"),
+        ("get_deposition_designations", "mclean", "designations", "opening_words", "page_from = 7"),
+        ("list_claims", "mclean", "claims", "pleaded_as", "position = 1"),
+        ("get_matter", "mclean", "matters", "docket_number", "true"),
     ],
 )
-async def test_one_altered_letter_of_a_row_is_found_in_the_row_itself(own_loaded: Loaded, table: str, column: str, kind: str) -> None:
+async def test_one_altered_letter_of_a_row_is_found_in_the_row_itself(
+    own_loaded: Loaded, tool: str, matter: str, table: str, column: str, where: str
+) -> None:
     """The words that are shown are the words that are checked: no copy stands in for them."""
-    statements = {
-        ("docket_entries", "text"): "UPDATE record.docket_entries SET text = translate(text, 'e', 'c') WHERE entry_number = 43 RETURNING id",
-        ("trial_objections", "text_as_typed"): "UPDATE record.trial_objections SET text_as_typed = translate(text_as_typed, 'e', 'c') WHERE transcript_page = 238 RETURNING id",
-        ("trial_objections", "court_words"): "UPDATE record.trial_objections SET court_words = translate(court_words, 'e', 'c') WHERE transcript_page = 238 RETURNING id",
-        ("designations", "opening_words"): "UPDATE record.designations SET opening_words = translate(opening_words, 'e', 'c') WHERE page_from = 7 RETURNING id",
-    }  # fmt: skip
+    case_id = own_loaded.matters[matter]
+    key = "case_id" if table == "matters" else "id"
+    alter = f"UPDATE record.{table} SET {column} = translate({column}, 'eEC1', 'cCE7') WHERE {where} AND case_id = $1 RETURNING {key}"
     async with seen_by(own_loaded.database, "substrate_loader") as loader:
-        assert await loader.fetchval(statements[table, column]) is not None
-    tool, case_id = {
-        "docket_entry": ("list_docket_entries", own_loaded.matters["soilworks"]),
-        "trial_objection": ("get_trial_objections", own_loaded.matters["mclean"]),
-        "trial_ruling": ("get_trial_objections", own_loaded.matters["mclean"]),
-        "designation": ("get_deposition_designations", own_loaded.matters["mclean"]),
-    }[kind]
+        altered = str(await loader.fetchval(alter, case_id))
     async with reads(own_loaded.database, case_id) as ask:
         answer = await ask(tool, case_id=case_id)
-    assert [i for i in main_items(tool, answer) if i["verification_status"] == "ungrounded"]
+    assert [i.get("id", i.get("case_id")) for i in main_items(tool, answer) if i["verification_status"] == "ungrounded"] == [altered]
+
+
+@pytest.mark.parametrize("change", ["exhibit_number = '95'", "side = 'defendants'", "received_page = 246", "offered_page = 244"])
+async def test_an_exhibit_that_is_not_what_the_index_of_the_transcript_says_is_ungrounded(own_loaded: Loaded, change: str) -> None:
+    case_id = own_loaded.matters["mclean"]
+    async with seen_by(own_loaded.database, "substrate_loader") as loader:
+        await loader.execute(f"UPDATE record.exhibits SET {change} WHERE exhibit_number = '94'")
+    async with reads(own_loaded.database, case_id) as ask:
+        first = (await ask("list_exhibits", case_id=case_id))["exhibits"][0]
+    assert first["verification_status"] == "ungrounded"
 
 
 async def test_one_altered_letter_of_a_page_reaches_every_row_that_cites_it(own_loaded: Loaded) -> None:
@@ -136,7 +142,8 @@ async def test_one_altered_letter_of_a_page_reaches_every_row_that_cites_it(own_
     async with seen_by(own_loaded.database, "substrate_loader") as loader:
         version = await version_of(loader, STIPULATION)
         await loader.execute(
-            "UPDATE record.document_pages SET text = replace(text, 'March 19', 'March 20') WHERE document_version_id = $1 AND page_number = 5",
+            "UPDATE record.document_pages SET text = replace(text, 'March 19', 'March 20') "
+            "WHERE document_version_id = $1 AND page_number = 5",
             version,
         )
     async with reads(own_loaded.database, case_id) as ask:

@@ -15,9 +15,9 @@ from ops.importers import quotes
 from tests.cluster import Database
 
 PIECES = st.sampled_from([
-    *"aAzZ09 .,;:'\"()§¶&/", "\n", "\r\n", "\r", "\t", "\u00a0", "-", "-\n", "-\r\n  ", "\u2010\n", "\u00ad\n", "\u00ad", "\u2011", "–", "—", "−", "‘", "’", "“", "”", "`",
-    "\u2032", "\u2033", "\u02bc", "\u200b", "\u2060", "\ufeff", "\u2028", "\u2029", "\u0085", "\u1680", "ﬁ", "½", "…", "é", "e\u0301", "\u00b4", "１", "Ⅳ", "ß", "İ", "word", "creation-\nscience",
-    "expe-\nrience", "12\n13 ", "\n 7 Q ", "\n25", "McLean",
+    *"aAzZ09 .,;:'\"()§¶&/`´-–—−‘’“”éßﬁ½…１Ⅳİ", "\n", "\r\n", "\r", "\t", "\u00a0", "\u00ad", "\u2011", "\u2032", "\u2033", "\u02bc",
+    "\u200b", "\u2060", "\ufeff", "\u2028", "\u2029", "\u0085", "\u1680", "e\u0301", "-\n", "-\r\n  ", "\u2010\n", "\u00ad\n",
+    "creation-\nscience", "expe-\nrience", "12\n13 ", "\n 7 Q ", "\n25", "McLean", "word",
 ])  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=30).map("".join)
 Ask = Callable[..., Any]

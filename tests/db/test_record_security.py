@@ -52,7 +52,10 @@ async def test_a_malformed_setting_shows_nothing(loaded: Loaded) -> None:
 
 
 async def test_every_table_has_row_security_in_force_even_for_its_owner(loaded: Loaded) -> None:
-    query = "SELECT relname FROM pg_class WHERE relnamespace = 'record'::regnamespace AND relkind = 'r' AND NOT (relrowsecurity AND relforcerowsecurity)"
+    query = (
+        "SELECT relname FROM pg_class WHERE relnamespace = 'record'::regnamespace AND relkind = 'r' "
+        "AND NOT (relrowsecurity AND relforcerowsecurity)"
+    )
     async with seen_by(loaded.database, "substrate_loader") as loader:
         assert await loader.fetch(query) == []
 

@@ -1,5 +1,5 @@
 -- list_claims for an installation that does not record which facts are retired or merged.
--- method: The heading of each claim and the words of each element were looked for on the page cited for them; facts could not be counted.
+-- method: The heading of each claim, and the words that state each element, were looked for on the page cited for them; facts could not be counted.
 -- store: claims
 SELECT c.id, c.code, c.kind, c.name, c.pleaded_as, c.asserted_by, c.asserted_against, s.locator AS citation, e.elements,
        s.provenance_ids, s.status AS verification_status, c.as_of, s.notes || e.notes AS notes

@@ -1,4 +1,4 @@
--- method: The heading of each claim and the words of each element were looked for on the page cited for them; kinds, burdens and links are as recorded.
+-- method: The heading of each claim, and the words that state each element, were looked for on the page cited for them; kinds, burdens and links are as recorded.
 -- store: claims
 -- fallback: list_claims.before_670.sql
 -- fallback_when: retired_at, merged_into

@@ -17,5 +17,8 @@ SELECT x.id, x.exhibit_number, x.side, x.description, x.offered_page, x.received
        p.subject || ' (' || p.locator || ')' AS citation, s.provenance_ids, s.status AS verification_status, x.as_of, s.notes, x.cursor_key, x.total_count
   FROM page x
   JOIN record.provenance p ON p.urn = x.provenance_id
- CROSS JOIN LATERAL record.row_status(x.id, x.exhibit_number) s
+ CROSS JOIN LATERAL record.row_status(
+   x.id, x.exhibit_number,
+   -- The line that the transcript's index must hold if this row says what it says.
+   initcap(x.side) || ''' No. ' || replace(x.exhibit_number, '-', ' - ') || ' ' || x.offered_page || coalesce(' ' || x.received_page, '')) s
  ORDER BY x.cursor_key

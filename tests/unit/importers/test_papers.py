@@ -45,7 +45,7 @@ def test_a_pdf_is_read_page_by_page() -> None:
 
 
 def test_what_is_no_pdf_is_refused_by_name() -> None:
-    with pytest.raises(ImportFailure, match="not_a.pdf"):
+    with pytest.raises(ImportFailure, match=r"not_a\.pdf"):
         read_pdf(File("not_a.pdf", "0" * 64, 5, b"hello"))
 
 

@@ -4,7 +4,10 @@ import pytest
 
 from ops.importers.quotes import normalize, occurs, stands_in
 
-PAGE = "1. Act 590 was introduced in the Arkansas General\nAssembly by Senator James L. Hoisted on February 24, 1981\nwhen it was read for the-first and second times."
+PAGE = (
+    "1. Act 590 was introduced in the Arkansas General\nAssembly by Senator James L. Hoisted on February 24, 1981\n"
+    "when it was read for the-first and second times."
+)
 
 
 @pytest.mark.parametrize(
