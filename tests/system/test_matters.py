@@ -1,0 +1,88 @@
+"""An attested read, end to end: the official client lists the tools and calls each of them, in both eras, on the real matters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit import catalogue, db
+from tests.db.reads_world import check_contract, main_items
+from tests.system.client import MODES, call, client
+from tests.system.stack import Stack
+
+TOOLS = [t.name for t in catalogue.load().tools]
+
+
+async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
+    """Arguments for a tool, found as an agent would find them."""
+    mclean, soilworks = stack.matters["mclean"], stack.matters["soilworks"]
+    if tool in ("list_matters", "get_substrate_contract"):
+        return {}
+    if tool == "get_docket_entry":
+        return {"case_id": soilworks, "entry": "43"}
+    if tool in ("list_docket_entries", "list_deadlines"):
+        return {"case_id": soilworks}
+    if tool == "get_fact_provenance":
+        facts = await call(connected, "get_fact_record", case_id=mclean)
+        return {"case_id": mclean, "fact": facts["facts"][0]["id"]}
+    if tool == "get_passage":
+        documents = await call(connected, "list_documents", case_id=mclean)
+        stipulation = next(d for d in documents["documents"] if "tipulation" in d["title"])
+        return {"case_id": mclean, "document_id": stipulation["id"], "page": 5}
+    return {"case_id": mclean}
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_official_client_lists_the_tools_and_calls_each_of_them(stack: Stack, mode: str) -> None:
+    async with client(stack.mcp_url, stack.keys["firm"], mode) as connected:
+        listed = (await connected.list_tools()).tools
+        assert [t.name for t in listed] == TOOLS
+        for tool in listed:
+            answer = await call(connected, tool.name, **await arguments(connected, tool.name, stack))
+            check_contract(tool.name, answer)
+            assert answer["read_state"] == "read", (tool.name, answer["verification"])
+            assert main_items(tool.name, answer)
+
+
+async def test_the_same_question_gets_the_same_answer_in_both_eras(stack: Stack) -> None:
+    async with client(stack.mcp_url, stack.keys["firm"]) as modern, client(stack.mcp_url, stack.keys["firm"], "legacy") as other:
+        one = await call(modern, "list_deadlines", case_id=stack.matters["soilworks"])
+        two = await call(other, "list_deadlines", case_id=stack.matters["soilworks"])
+    one.pop("generated_at")
+    two.pop("generated_at")
+    assert one == two
+
+
+async def test_one_altered_letter_in_the_database_reaches_the_agent_as_ungrounded(stack: Stack) -> None:
+    case_id = stack.matters["mclean"]
+    alter = "UPDATE record.case_fact_assertions SET quote = $1 WHERE quote = $2"
+    quote = "Governor Frank White signed the bill on March 19, 1981."
+    admin = await db.connect_one(stack.admin_dsn)
+    try:
+        await admin.execute(alter, quote.replace("19", "18"), quote)
+        async with client(stack.mcp_url, stack.keys["firm"]) as connected:
+            answer = await call(connected, "get_fact_record", case_id=case_id)
+    finally:
+        await admin.execute(alter, quote, quote.replace("19", "18"))
+        await admin.close()
+    assert answer["verification_status"] == "ungrounded"
+    assert answer["verification"]["counts"] == {"unknown": 0, "ungrounded": 1, "grounded": 9, "verified": 0}
+    check_contract("get_fact_record", answer)
+
+
+async def test_objections_that_may_not_be_read_and_objections_that_do_not_exist_are_two_answers(stack: Stack) -> None:
+    case_id = stack.matters["mclean"]
+    admin = await db.connect_one(stack.admin_dsn)
+    async with client(stack.mcp_url, stack.keys["firm"]) as connected:
+        try:
+            await admin.execute("REVOKE SELECT ON record.trial_objections FROM svc_reads")
+            unreadable = await call(connected, "get_trial_objections", case_id=case_id)
+        finally:
+            await admin.execute("GRANT SELECT ON record.trial_objections TO svc_reads")
+            await admin.close()
+        empty = await call(connected, "get_trial_objections", case_id=stack.matters["mata"])
+    assert (unreadable["read_state"], unreadable["objections"], unreadable["count"]) == ("unreadable", None, None)
+    assert (empty["read_state"], empty["objections"], empty["count"]) == ("empty", [], 0)
+    assert unreadable["verification_status"] == empty["verification_status"] == "unknown"
+    assert unreadable["verification"]["notes"] != empty["verification"]["notes"]
