@@ -23,6 +23,7 @@ TOOLS = {
     "test": (["-m", "pytest"], "run the tests; takes pytest's arguments"),
     "check": (["scripts/check.py"], "format, lint, types, contracts, protos, generated code, locks"),
     "gen": (["scripts/gen.py"], "make gen/ from protos/"),
+    "lock": (["scripts/lock.py"], "pin the packages of every program from pyproject.toml"),
     "bench": (["-m", "tests.bench"], "measure"),
 }
 EXAMPLE = """example:

@@ -46,6 +46,11 @@ class DataDir:
         return self.run / "up.lock"
 
     @property
+    def ready(self) -> Path:
+        """There while everything serves."""
+        return self.run / "ready"
+
+    @property
     def admin_dsn(self) -> Path:
         """The administrator's address of the database."""
         return self.secrets / "admin.dsn"

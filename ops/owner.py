@@ -20,6 +20,7 @@ def lock(data: DataDir) -> Iterator[bool]:
             yield False
             return
         held.truncate(0)
+        data.ready.unlink(missing_ok=True)  # of an owner that was killed
         held.write(f"{os.getpid()}\n")
         held.flush()
         try:

@@ -47,13 +47,12 @@ async def run(stack: Stack, started: Started, until_exit_of: int | None) -> None
         watch.add_done_callback(lambda done: None if done.cancelled() else stop("owner"))
     try:
         async with stack.started() as content:
-            ready = stack.data.run / "ready"
-            ready.touch()
+            stack.data.ready.touch()
             try:
                 started(content)
                 await stack.hold()
             finally:
-                ready.unlink(missing_ok=True)
+                stack.data.ready.unlink(missing_ok=True)
     finally:
         if watch:
             watch.cancel()

@@ -92,7 +92,7 @@ async def _already(data: DataDir) -> int:
     from ops import stack
 
     waited = 0.0
-    while not (data.run / "ready").exists():
+    while not data.ready.exists():
         if owner.holder(data) is None or waited > limits.PROGRAM_START_SECONDS + limits.LOAD_SECONDS:
             print(f"the stack in {data.root} did not come up; see {data.log}.", file=sys.stderr)
             return 1

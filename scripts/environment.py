@@ -42,7 +42,7 @@ def _environ() -> dict[str, str]:
     for ours, pips in (("UV_DEFAULT_INDEX", "index-url"), ("SSL_CERT_FILE", "cert")):
         if not environ.get(ours) and (value := _pip_setting(pips)):
             environ[ours] = value
-    if not os.access(Path("~").expanduser(), os.W_OK):
+    if not os.access(environ.get("HOME", ""), os.W_OK):
         environ.setdefault("UV_CACHE_DIR", str(WORK / "cache"))
     return environ | {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 

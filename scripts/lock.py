@@ -62,15 +62,18 @@ def _compile(name: str, source: list[str], given: str | None, upgrade: bool) -> 
 
 def main() -> int:
     """Write the locks, or check them."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="./run lock", description=__doc__, epilog="example: ./run lock --check")
     parser.add_argument("--check", action="store_true", help="only say which locks are stale; needs no network")
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
     options = parser.parse_args()
     if options.check:
         names = stale()
         if names:
-            print(f"stale, run scripts/lock.py: {', '.join(names)}")
+            print(f"stale, run ./run lock: {', '.join(names)}")
         return 1 if names else 0
+    if not UV.exists():
+        print("lock: uv is not there; remove .venv/.synced-from and run ./run --help once.", file=sys.stderr)
+        return 1
     _compile("dev", ["--extra", "dev", "pyproject.toml"], None, options.upgrade)
     for name, extra in extras().items():
         if name != "dev":

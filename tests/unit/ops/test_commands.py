@@ -126,6 +126,28 @@ def test_one_process_owns_a_data_folder(tmp_path: Path) -> None:
     assert owner.holder(data) is None
 
 
+def test_a_new_owner_is_not_taken_for_ready_because_the_one_before_was(tmp_path: Path) -> None:
+    data = DataDir(tmp_path)
+    data.run.mkdir()
+    data.ready.touch()
+    with owner.lock(data):
+        assert not data.ready.exists()
+
+
+@pytest.mark.parametrize("change", ["dependencies", "extra", "python", "none"])
+def test_locks_are_stale_when_what_they_were_made_from_changes(tmp_path: Path, change: str) -> None:
+    for part in ("scripts", "locks", "deploy"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    text = (ROOT / "pyproject.toml").read_text()
+    edits = {"dependencies": ("grpcio>=1.85", "grpcio>=1.84"), "extra": ("orjson>=3.13", "orjson>=3.12"), "python": (">=3.11", ">=3.12")}
+    before, after = edits.get(change, ("line-length = 140", "line-length = 139"))
+    assert before in text
+    (tmp_path / "pyproject.toml").write_text(text.replace(before, after))
+    done = subprocess.run([sys.executable, str(tmp_path / "scripts" / "lock.py"), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if change == "none" else 1)
+    assert ("dev.lock" in done.stdout) == (change != "none")
+
+
 def test_an_expiry_is_an_age_or_a_moment() -> None:
     assert abs(keys.expiry("90d") - datetime.now(UTC) - timedelta(days=90)) < timedelta(minutes=1)
     assert keys.expiry("2027-01-31T00:00:00Z") == datetime(2027, 1, 31, tzinfo=UTC)
