@@ -11,6 +11,7 @@ from ops.layout import ROOT
 COMMANDS = {
     "up": ("ops.up", "start everything on this machine and say how to connect"),
     "down": ("ops.down", "stop what `up` started"),
+    "connect": ("ops.lookup", "print one value of connect.json, e.g. keys.firm"),
     "call": ("ops.call", "call one tool over MCP"),
     "tools": ("ops.tools", "list the tools, or explain one"),
     "keys": ("ops.keys", "create, list and revoke API keys"),

@@ -1,11 +1,12 @@
 """Where things are: the repository, and the folders and files below a data folder."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DEFAULT_DATA_DIR = ROOT / ".substrate" / "data"
-DEFAULT_PORT = 8080
+DEFAULT_DATA_DIR = Path(os.environ.get("SUBSTRATE_DATA_DIR") or ROOT / ".substrate" / "data")
+DEFAULT_PORT = int(os.environ.get("SUBSTRATE_PORT") or 8080)
 DATABASE = "substrate"
 
 
