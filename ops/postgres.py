@@ -1,7 +1,6 @@
 """Supervises one PostgreSQL server on a data folder: made on first use, SCRAM only, local only, dies with its owner."""
 
 import asyncio
-import contextlib
 import hashlib
 import os
 import secrets
@@ -9,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +15,10 @@ from typing import Self
 from urllib.parse import quote
 
 from kit import limits
-from ops import child
+from ops import child, pg_binaries
 from ops.child import Identity
 from ops.files import write_private
-from ops.pg_binaries import BUILTIN_LOCALE_SINCE, Binaries, PostgresError, find
+from ops.pg_binaries import BUILTIN_LOCALE_SINCE, Binaries, PostgresError, find, for_nobody, reachable_by_others
 
 SUPERUSER = "postgres"
 _SETTINGS = (
@@ -31,7 +29,6 @@ _SETTINGS = (
     "password_encryption=scram-sha-256",
     "timezone=UTC",
 )
-_NOBODY_HOME = Path("/var/lib/verified-substrate")
 
 
 def free_port() -> int:
@@ -40,10 +37,6 @@ def free_port() -> int:
         s.bind(("127.0.0.1", 0))
         port: int = s.getsockname()[1]
         return port
-
-
-def _reachable_by_others(path: Path) -> bool:
-    return all(p.stat().st_mode & 0o001 for p in [path, *path.parents] if p.exists())
 
 
 @dataclass
@@ -66,9 +59,9 @@ class Postgres:
     def pgdata(self) -> Path:
         """The server's own folder; elsewhere when the server runs as nobody and could not reach it here."""
         here = self.data_dir / "pgdata"
-        if self.identity is not Identity.NOBODY or _reachable_by_others(self.data_dir):
+        if self.identity is not Identity.NOBODY or reachable_by_others(self.data_dir):
             return here
-        return _NOBODY_HOME / hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16] / "pgdata"
+        return pg_binaries.NOBODY_HOME / hashlib.sha256(os.fsencode(self.data_dir)).hexdigest()[:16] / "pgdata"
 
     @property
     def admin_dsn(self) -> str:
@@ -103,7 +96,9 @@ class Postgres:
     async def start(self) -> None:
         """Make the folder on first use, start the server and return when it accepts connections."""
         self.identity = self.identity or child.database_identity()
-        self.binaries = self._reachable(self.binaries or find())
+        self.binaries = self.binaries or find()
+        if self.identity is Identity.NOBODY:
+            self.binaries = for_nobody(self.binaries)
         self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         await self._wait_for_predecessor()
         if not (self.pgdata / "PG_VERSION").exists():
@@ -143,21 +138,6 @@ class Postgres:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a Ctrl-C on the terminal is ours to pass on, in order
         )
-
-    def _reachable(self, binaries: Binaries) -> Binaries:
-        """The binaries, copied once to a folder that nobody can reach where that is needed."""
-        if self.identity is not Identity.NOBODY or _reachable_by_others(binaries.bin):
-            return binaries
-        home = _NOBODY_HOME / f"server-{hashlib.sha256(os.fsencode(binaries.bin)).hexdigest()[:16]}"
-        if not home.exists():
-            _NOBODY_HOME.mkdir(parents=True, exist_ok=True, mode=0o755)
-            partial = Path(tempfile.mkdtemp(dir=_NOBODY_HOME))
-            shutil.copytree(binaries.bin.parent, partial / "server", symlinks=True)
-            (partial / "server").chmod(0o755)
-            with contextlib.suppress(FileExistsError, OSError):  # another start finished first
-                (partial / "server").rename(home)
-            shutil.rmtree(partial, ignore_errors=True)
-        return Binaries(home / binaries.bin.name, binaries.major)
 
     def _give(self, path: Path) -> None:
         if self.identity is Identity.NOBODY:

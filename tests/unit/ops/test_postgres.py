@@ -1,9 +1,11 @@
 """The supervised PostgreSQL: how it starts, whom it refuses, and how it ends with its owner."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +41,15 @@ def owned(folder: Path) -> Iterator[tuple[str, str]]:
         pid, dsn = owner.stdout.readline().split()
         yield pid, dsn
         owner.send_signal(signal.SIGKILL)
+
+
+@pytest.fixture
+def nobody_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that nobody can reach, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0o755)
+        monkeypatch.setattr(pg_binaries, "NOBODY_HOME", Path(home))
+        yield Path(home)
 
 
 async def ask(dsn: str, query: str) -> object:
@@ -117,7 +128,7 @@ async def test_a_server_of_the_machine_serves_where_the_wheel_is_missing(tmp_pat
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has to become somebody else")
 @pytest.mark.parametrize("identity", [Identity.NAMESPACE, Identity.NOBODY])
-async def test_root_runs_the_server_as_somebody_else(tmp_path: Path, identity: Identity) -> None:
+async def test_root_runs_the_server_as_somebody_else(tmp_path: Path, identity: Identity, nobody_home: Path) -> None:
     async with Postgres(tmp_path / "private", identity=identity, fsync=False) as pg:
         maps = Path(f"/proc/{pg.pid}/uid_map").read_text().split()
         uid = Path(f"/proc/{pg.pid}").stat().st_uid
@@ -125,6 +136,21 @@ async def test_root_runs_the_server_as_somebody_else(tmp_path: Path, identity: I
         assert await ask(pg.admin_dsn, "SELECT 1") == 1
         if identity is Identity.NOBODY:
             assert pg.pgdata.stat().st_uid == 65534
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has folders that nobody cannot reach")
+async def test_binaries_that_nobody_cannot_reach_are_copied_to_where_it_can(tmp_path: Path, nobody_home: Path) -> None:
+    found = pg_binaries.find()
+    hidden = tmp_path / "hidden"
+    hidden.mkdir(mode=0o700)
+    package = found.bin.parents[1]
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        shutil.copytree(folder, hidden / folder.name, symlinks=True)
+    binaries = pg_binaries.Binaries(hidden / found.bin.relative_to(package.parent), found.major)
+    async with Postgres(tmp_path / "data", binaries=binaries, identity=Identity.NOBODY, fsync=False) as pg:
+        assert pg.binaries is not None
+        assert pg.binaries.bin.is_relative_to(nobody_home)
+        assert await ask(pg.admin_dsn, "SELECT 1") == 1
 
 
 async def test_a_server_that_is_not_ready_in_time_is_stopped_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
