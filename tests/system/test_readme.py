@@ -20,7 +20,7 @@ BLOCKS = re.findall(r"^```(sh|python|json)\n(.*?)^```", README, flags=re.MULTILI
 COMMANDS = [code for kind, code in BLOCKS if kind == "sh" and "./run test" in code]
 SHELL = [code for kind, code in BLOCKS if kind == "sh" and code not in COMMANDS]
 PYTHON = [code for kind, code in BLOCKS if kind == "python"]
-COPIED = "run kit edge services ops protos third_party gen db data deploy scripts locks docs README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md pyproject.toml"
+COPIED = "run kit edge services ops protos third_party gen db data deploy scripts locks tests pyproject.toml buf.yaml buf.gen.yaml"
 
 
 @pytest.fixture(scope="module")
