@@ -41,7 +41,6 @@ CREATE TABLE record.document_versions (
   id uuid PRIMARY KEY,
   case_id uuid NOT NULL,
   document_id uuid NOT NULL,
-  version_number int NOT NULL DEFAULT 1 CHECK (version_number > 0),
   sha256 text CHECK (sha256 ~ '^[0-9a-f]{64}$'),  -- null: known by an index only, the bytes were never here
   byte_count int CHECK (byte_count >= 0),
   media_type text,
@@ -52,9 +51,13 @@ CREATE TABLE record.document_versions (
   recorded_by text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (case_id, id),
-  UNIQUE (document_id, version_number),
   FOREIGN KEY (case_id, document_id) REFERENCES record.documents (case_id, id)
 );
+CREATE INDEX document_versions_by_document ON record.document_versions (document_id, created_at DESC);
+
+-- The version that a reader is shown: the one that was loaded last. Earlier ones stay, for what was cited from them.
+CREATE FUNCTION record.current_version(document uuid) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT v.id FROM record.document_versions v WHERE v.document_id = document ORDER BY v.created_at DESC, v.id LIMIT 1);
 
 CREATE TABLE record.document_pages (
   id uuid PRIMARY KEY,

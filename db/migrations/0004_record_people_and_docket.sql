@@ -14,9 +14,9 @@ CREATE TABLE record.parties (
   as_of timestamptz,
   recorded_by text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (case_id, id),
-  UNIQUE (case_id, position)
+  UNIQUE (case_id, id)
 );
+CREATE INDEX parties_by_position ON record.parties (case_id, position);
 
 CREATE TABLE record.counsel_appearances (
   id uuid PRIMARY KEY,
@@ -35,9 +35,9 @@ CREATE TABLE record.counsel_appearances (
   as_of timestamptz,
   recorded_by text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (case_id, position),
   FOREIGN KEY (case_id, party_id) REFERENCES record.parties (case_id, id)
 );
+CREATE INDEX counsel_appearances_by_position ON record.counsel_appearances (case_id, position);
 
 CREATE TABLE record.claims (
   id uuid PRIMARY KEY,
@@ -98,10 +98,10 @@ CREATE TABLE record.docket_entries (
   recorded_by text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (case_id, id),
-  UNIQUE (case_id, position),
   UNIQUE (case_id, entry_number),
   CHECK (NOT sealed OR (text IS NULL AND modification_note IS NULL AND refers_to = '{}'))
 );
+CREATE INDEX docket_entries_by_position ON record.docket_entries (case_id, position);
 CREATE INDEX docket_entries_by_date ON record.docket_entries (case_id, date_filed);
 CREATE INDEX docket_entries_refers_to ON record.docket_entries USING gin (refers_to);
 

@@ -112,9 +112,9 @@ CREATE TABLE record.exhibits (
   recorded_by text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   UNIQUE (case_id, side, exhibit_number),
-  UNIQUE (case_id, position),
   FOREIGN KEY (case_id, document_id) REFERENCES record.documents (case_id, id)
 );
+CREATE INDEX exhibits_by_position ON record.exhibits (case_id, position);
 
 CREATE TABLE record.trial_objections (
   id uuid PRIMARY KEY,

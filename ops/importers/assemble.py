@@ -41,7 +41,7 @@ def party(rows: Rows, position: int, values: Index, source: Source) -> str:
     """One party."""
     return rows.add(
         "parties",
-        (position, values["name"], values["party_type"]),
+        (values["name"], values["party_type"], values.get("capacity")),
         values["name"],
         source,
         {
@@ -61,7 +61,7 @@ def counsel(rows: Rows, position: int, values: Index, source: Source) -> str:
     """One appearance."""
     return rows.add(
         "counsel_appearances",
-        (position, values["attorney"], values["appears_for"]),
+        (values["attorney"], values["appears_for"], values.get("party_id")),
         values["attorney"],
         source,
         {
@@ -82,14 +82,19 @@ def counsel(rows: Rows, position: int, values: Index, source: Source) -> str:
 def people(library: Library, index: Index) -> None:
     """Parties and counsel of a matter whose index names the page where each is printed."""
     ids: dict[str, str] = {}
+    checks: list[tuple[str, bool | None]] = []
     for position, values in enumerate(index.get("parties", ()), 1):
         ids[values["name"]] = party(library.rows, position, values, library.place(values))
-    checks = [(v["name"], stands(library, v, v.get("printed_as") or v["name"])) for v in index.get("parties", ())]
+        checks += _printed(library, values, values["name"])
     for position, values in enumerate(index.get("counsel", ()), 1):
         counsel(library.rows, position, {**values, "party_id": ids.get(values.get("party", ""))}, library.place(values))
-        if values.get("document"):
-            checks.append((values["attorney"], stands(library, values, values.get("printed_as") or values["attorney"])))
+        checks += _printed(library, values, values["attorney"])
     library.report += count_checks(f"{len(ids)} parties, {len(index.get('counsel', ()))} appearances", checks)
+
+
+def _printed(library: Library, values: Index, name: str) -> list[tuple[str, bool | None]]:
+    """Whether a name stands where the index says, if it says so."""
+    return [(name, stands(library, values, values.get("printed_as") or name))] if values.get("document") else []
 
 
 def stands(library: Library, place: Index, quote: str) -> bool | None:

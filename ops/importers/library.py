@@ -87,7 +87,6 @@ class Library:
             version_id,
             {
                 "document_id": document_id,
-                "version_number": 1,
                 "sha256": digest,
                 "byte_count": sum(f.byte_count for f in counted),
                 "media_type": _MEDIA.get(Path(counted[0].name).suffix),

@@ -5,6 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from ops.importers.pages import ImportFailure
+
 _NAMESPACE = uuid.UUID("6f1f4dbb-8a0c-5c52-9a53-2f6f0d2c7a11")
 # Tables in the order they are written, with the word that their urns use. Rows refer to earlier tables, or to their own.
 TABLES = {
@@ -58,6 +60,7 @@ class Rows:
         self.matter, self.recorded_by = matter, recorded_by
         self.case_id = str(uuid.uuid5(_NAMESPACE, f"matter:{matter}"))
         self.tables: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._ids: set[str] = set()
 
     def id(self, table: str, *key: object) -> str:
         """The id of a row: the same whenever the same thing is loaded."""
@@ -65,6 +68,9 @@ class Rows:
 
     def plain(self, table: str, row_id: str, values: dict[str, Any]) -> str:
         """Adds a row that needs no source of its own: a version, a page, a link."""
+        if row_id in self._ids:
+            raise ImportFailure(f"{self.matter}: two rows of {table} are the same thing: {str(values)[:200]}")
+        self._ids.add(row_id)
         self.tables[table].append({"id": row_id, "case_id": self.case_id, "recorded_by": self.recorded_by, **values})
         return row_id
 

@@ -9,7 +9,7 @@ from ops.importers import assemble, docket, facts
 from ops.importers.assemble import Index
 from ops.importers.docket import CAPTION_UNIT, Docket, Entry, Party
 from ops.importers.library import Library, Paper, count_checks
-from ops.importers.pages import Reading
+from ops.importers.pages import ImportFailure, Reading
 from ops.importers.rows import Source
 
 _STATUSES = {"met", "held", "passed", "superseded", "pending"}
@@ -28,6 +28,9 @@ def rows(library: Library, given: Index, index: Index) -> None:
     _people(library, sheet, paper)
     ids = _entries(library, sheet, paper)
     _deadlines(library, given["deadlines"], paper, ids)
+    for fact in index["facts"]:
+        if any(_withheld(paper, a["entry"]) for a in fact["assertions"]):
+            raise ImportFailure(f"{fact['fact_id']} quotes an entry whose text is not loaded: a sealed entry cannot stand behind a fact.")
     found = [{**f, "assertions": [{**a, "document": spec["key"], "page": a["entry"]} for a in f["assertions"]]} for f in index["facts"]]
     facts.facts(library, found, index, {})
 
@@ -152,8 +155,9 @@ def _deadlines(library: Library, deadlines: list[Index], paper: Paper, ids: dict
         title, due, entry = key
         day, _, time = due.partition("T")
         words = setting_words(given["source"]["text"], date.fromisoformat(day))
-        quote = words or given["source"]["text"]
-        checks.append((f"{title}, {due}", paper.holds(quote, entry) if words else False))
+        # What a sealed entry says is not repeated here either.
+        quote = None if _withheld(paper, entry) else words or given["source"]["text"]
+        checks.append((f"{title}, {due}", paper.holds(words, entry) if words else False))
         by = int(given["superseded_by"]["docket_entry"]) if given["superseded_by"] else None
         status, note = _status(given["status"])
         library.rows.add(
@@ -177,6 +181,10 @@ def _deadlines(library: Library, deadlines: list[Index], paper: Paper, ids: dict
         )
     chained = sum(d["superseded_by"] is not None for d in deadlines)
     library.report += count_checks(f"{len(deadlines)} deadlines, {chained} of them superseded or vacated", checks)
+
+
+def _withheld(paper: Paper, entry: int) -> bool:
+    return entry not in paper.pages or paper.pages[entry].text is None
 
 
 def _status(words: str) -> tuple[str, str | None]:

@@ -150,3 +150,14 @@ async def test_one_altered_letter_of_a_page_reaches_every_row_that_cites_it(own_
         answer = await ask("get_fact_record", case_id=case_id)
     assert {f["code"] for f in answer["facts"] if f["verification_status"] == "ungrounded"} == {"F005"}
     assert "F005: the quote is not on Joint Stip. 5." in answer["verification"]["notes"]
+
+
+async def test_where_retirement_is_not_recorded_no_facts_are_counted_for_an_element(own_loaded: Loaded) -> None:
+    case_id = own_loaded.matters["mclean"]
+    async with seen_by(own_loaded.database, "substrate_owner") as owner:
+        await owner.execute("ALTER TABLE record.case_fact_records DROP COLUMN retired_at CASCADE, DROP COLUMN merged_into CASCADE")
+    async with reads(own_loaded.database, case_id) as ask:
+        answer = await ask("list_claims", case_id=case_id)
+    assert [e["fact_count"] for c in answer["claims"] for e in c["elements"]] == [None, None, None]
+    assert answer["verification_status"] == "unknown"
+    assert any("live distinction is unavailable" in n for n in answer["verification"]["notes"])

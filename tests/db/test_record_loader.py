@@ -14,6 +14,7 @@ import pytest
 from ops.layout import ROOT
 from ops.process import python_environ
 from tests.cluster import Database, Loaded
+from tests.db.reads_world import reads
 from tests.db.record_world import seen_by
 
 DATA = ROOT / "data"
@@ -107,6 +108,55 @@ def test_help_shows_an_example() -> None:
     command = [sys.executable, "-m", "ops.load", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env={**os.environ, **python_environ()})
     assert "example:" in done.stdout
+
+
+async def test_a_paper_that_changed_becomes_a_new_version_and_the_old_one_stays(own_loaded: Loaded, tmp_path: Path) -> None:
+    shutil.copytree(DATA, tmp_path / "data")
+    paper = tmp_path / "data" / "mclean" / "statute" / "act_590_of_1981.txt"
+    paper.write_text(paper.read_text("utf-8").replace("Section 8: Short Title", "Section 8: Shorter Title"), encoding="utf-8")
+    case_id = own_loaded.matters["mclean"]
+    async with reads(own_loaded.database, case_id) as ask:
+        before = (await ask("list_documents", case_id=case_id, words="Act 590"))["documents"][0]
+        done = load(own_loaded.database, "--data", str(tmp_path / "data"), "--matter", "mclean")
+        assert done.returncode == 0, done.stderr
+        after = (await ask("list_documents", case_id=case_id, words="Act 590"))["documents"][0]
+        passage = (await ask("get_passage", case_id=case_id, document_id=after["id"], page=9))["passage"]
+        assert (await ask("get_passage", case_id=case_id, passage_id=before["first_passage_id"]))["passage"][
+            "document_version_id"
+        ] == before["version_id"]
+    assert before["id"] == after["id"]
+    assert before["version_id"] != after["version_id"]
+    assert "Shorter Title" in passage["text"]
+    assert passage["document_version_id"] == after["version_id"]
+
+
+async def test_a_party_that_comes_in_between_moves_the_others_without_a_clash(own_loaded: Loaded, tmp_path: Path) -> None:
+    shutil.copytree(DATA, tmp_path / "data")
+    index = tmp_path / "data" / "mclean" / "record.json"
+    content = json.loads(index.read_text("utf-8"))
+    content["parties"].insert(1, {"name": "A newcomer", "party_type": "Intervenor"})
+    index.write_text(json.dumps(content), encoding="utf-8")
+    case_id = own_loaded.matters["mclean"]
+    done = load(own_loaded.database, "--data", str(tmp_path / "data"), "--matter", "mclean")
+    assert done.returncode == 0, done.stderr
+    async with reads(own_loaded.database, case_id) as ask:
+        names = [p["name"] for p in (await ask("list_parties", case_id=case_id))["parties"]]
+    assert names[:3] == ["Rev. Bill McLean", "A newcomer", "Bishop Ken Hicks"]
+    assert len(names) == 46
+
+
+async def test_a_fact_cannot_quote_a_sealed_entry_and_a_deadline_keeps_its_words_to_itself(database: Database, tmp_path: Path) -> None:
+    shutil.copytree(DATA, tmp_path / "data")
+    folder = tmp_path / "data" / "soilworks"
+    given = json.loads((folder / "matter.json").read_text("utf-8"))
+    (folder / "matter.json").write_text(json.dumps({**given, "sealed_entries": [*given["sealed_entries"], "28"]}), encoding="utf-8")
+    assert load(database, "--data", str(tmp_path / "data"), "--matter", "soilworks").returncode == 0
+    async with seen_by(database, "substrate_loader") as loader:
+        assert await loader.fetchval("SELECT count(*) FROM record.provenance WHERE quote LIKE '%due by 5/9/2008%'") == 0
+    (folder / "matter.json").write_text(json.dumps({**given, "sealed_entries": ["141"]}), encoding="utf-8")
+    refused = load(database, "--data", str(tmp_path / "data"), "--matter", "soilworks")
+    assert refused.returncode == 1
+    assert "F001 quotes an entry whose text is not loaded" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 -- method: Each quote was looked for, letter by letter after typographic normalization, on the page cited for it; check_result says what was found.
 -- store: case_fact_assertions
 WITH chosen AS (
-  SELECT a.*, f.code AS fact_code, f.proposition, lpad(a.position::text, 8, '0') AS cursor_key, count(*) OVER ()::int4 AS total_count
+  SELECT a.*, f.code AS fact_code, f.proposition, lpad(a.position::text, 8, '0') || a.id AS cursor_key, count(*) OVER ()::int4 AS total_count
     FROM record.case_fact_assertions a
     JOIN record.case_fact_records f ON f.id = a.fact_id
    WHERE a.case_id = :case_id::uuid AND f.case_id = :case_id::uuid AND (f.code = :fact::text OR f.id::text = lower(:fact::text))

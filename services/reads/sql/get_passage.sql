@@ -15,6 +15,8 @@ SELECT g.id, g.document_id, g.document_version_id, d.title AS document_title, g.
    SELECT count(*)::int4 AS open_defects FROM record.cite_audit_findings a WHERE a.document_version_id = g.document_version_id AND a.closed_at IS NULL
  ) f
  WHERE g.case_id = :case_id::uuid
-   AND (g.id = :passage_id::uuid OR (:passage_id::uuid IS NULL AND g.document_id = :document_id::uuid AND g.page_from <= :page::int4 AND g.page_to >= :page::int4))
+   AND (g.id = :passage_id::uuid
+        OR (:passage_id::uuid IS NULL AND g.document_version_id = record.current_version(:document_id::uuid)
+            AND g.page_from <= :page::int4 AND g.page_to >= :page::int4))
  ORDER BY g.position
  LIMIT 1

@@ -1,7 +1,7 @@
 -- method: Each name, as the source prints it, was looked for on the page or docket unit cited for it; firm, roles and dates are as recorded.
 -- store: counsel_appearances
 WITH chosen AS (
-  SELECT c.*, p.party_type, lpad(c.position::text, 8, '0') AS cursor_key, count(*) OVER ()::int4 AS total_count
+  SELECT c.*, p.party_type, lpad(c.position::text, 8, '0') || c.id AS cursor_key, count(*) OVER ()::int4 AS total_count
     FROM record.counsel_appearances c
     LEFT JOIN record.parties p ON p.id = c.party_id
    WHERE c.case_id = :case_id::uuid

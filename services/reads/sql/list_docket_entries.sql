@@ -1,7 +1,7 @@
 -- method: The text of each entry was looked for in its unit of the docket sheet that was imported; sealed text is not kept and not checked.
 -- store: docket_entries
 WITH chosen AS (
-  SELECT e.*, lpad(e.position::text, 8, '0') AS cursor_key, count(*) OVER ()::int4 AS total_count, count(*) FILTER (WHERE e.sealed) OVER () AS sealed_count
+  SELECT e.*, lpad(e.position::text, 8, '0') || e.id AS cursor_key, count(*) OVER ()::int4 AS total_count, count(*) FILTER (WHERE e.sealed) OVER () AS sealed_count
     FROM record.docket_entries e
    WHERE e.case_id = :case_id::uuid
      AND (:filed_from::text IS NULL OR e.date_filed::text >= :filed_from::text)

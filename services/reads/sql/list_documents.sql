@@ -26,7 +26,7 @@ SELECT d.id, d.title, d.document_type, d.document_date::text AS document_date, d
        ], NULL) AS notes,
        d.cursor_key, d.total_count
   FROM page d
-  LEFT JOIN LATERAL (SELECT * FROM record.document_versions o WHERE o.document_id = d.id ORDER BY o.version_number DESC LIMIT 1) v ON true
+  LEFT JOIN record.document_versions v ON v.id = record.current_version(d.id)
  CROSS JOIN LATERAL (
    SELECT count(*)::int4 AS pages_loaded,
           CASE WHEN bool_or(p.text_source = 'none') THEN 'none' WHEN bool_or(p.text_source = 'ocr') THEN 'ocr' WHEN count(*) > 0 THEN 'native' END AS text_source

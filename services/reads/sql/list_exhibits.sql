@@ -1,7 +1,7 @@
 -- method: Each exhibit was looked for on the transcript page where it was offered and, where that is loaded, in the transcript's own exhibit index; the weaker result counts.
 -- store: exhibits
 WITH chosen AS (
-  SELECT x.*, lpad(x.position::text, 8, '0') AS cursor_key, count(*) OVER ()::int4 AS total_count
+  SELECT x.*, lpad(x.position::text, 8, '0') || x.id AS cursor_key, count(*) OVER ()::int4 AS total_count
     FROM record.exhibits x
    WHERE x.case_id = :case_id::uuid
      AND (:side::text IS NULL OR x.side = :side::text)

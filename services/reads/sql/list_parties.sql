@@ -1,7 +1,7 @@
 -- method: Each name, as the source prints it, was looked for on the page or docket unit cited for it; roles and dates are as recorded.
 -- store: parties
 WITH chosen AS (
-  SELECT p.*, lpad(p.position::text, 8, '0') AS cursor_key, count(*) OVER ()::int4 AS total_count
+  SELECT p.*, lpad(p.position::text, 8, '0') || p.id AS cursor_key, count(*) OVER ()::int4 AS total_count
     FROM record.parties p
    WHERE p.case_id = :case_id::uuid
      AND (:party_type::text IS NULL OR lower(p.party_type) = lower(:party_type::text))

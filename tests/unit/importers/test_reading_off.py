@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from ops.importers.mclean import find_offer, in_words
+from ops.importers.pages import ImportFailure
 from ops.importers.rows import Rows, Source
 from ops.importers.soilworks import setting_words
 
@@ -54,6 +55,13 @@ def test_the_same_thing_has_the_same_id_whenever_it_is_loaded() -> None:
     assert first.id("parties", 1, "x") == second.id("parties", 1, "x")
     assert first.id("parties", 1, "x") != first.id("parties", 2, "x")
     assert first.case_id != Rows("mata", "a").case_id
+
+
+def test_two_rows_that_are_the_same_thing_are_refused_by_name() -> None:
+    rows = Rows("mclean", "a")
+    rows.add("parties", ("x",), "x", Source(), {"name": "x"})
+    with pytest.raises(ImportFailure, match=r"two rows of parties.*'name': 'x'"):
+        rows.add("parties", ("x",), "x", Source(), {"name": "x"})
 
 
 def test_every_place_behind_a_row_has_an_urn_of_its_own() -> None:
