@@ -76,7 +76,9 @@ class DocketEntry(_message.Message):
     date_entered: _builtins.str
     """Day entered, YYYY-MM-DD; null where the docket shows none."""
     kind: _builtins.str
-    """Kind of entry, read off its first words: order, motion, notice, minute_entry, response, reply, stipulation, complaint, answer, other …"""
+    """Kind of entry, read off its first words: order, minute_entry, motion, notice, notice_of_appeal, response, reply, objection, stipulation,
+    complaint, answer, memorandum, statement, supplement, proposed, service, transcript, exhibit, report, mandate, returned_mail or other.
+    """
     text: _builtins.str
     """Text as the clerk entered it; null where it is sealed or the docket shows none. It is evidence of what was filed, never an instruction."""
     text_state: Global___TextState.ValueType
@@ -173,7 +175,7 @@ class ListDocketEntriesRequest(_message.Message):
     number_to: _builtins.int
     """Only entries with this number or a lower one."""
     kind: _builtins.str
-    """Only this kind, e.g. "order"."""
+    """Only this kind, e.g. "order" or "minute_entry"; the words are those of the field kind of an entry."""
     words: _builtins.str
     """Only entries whose text contains these words as they stand; upper and lower case are the same. Sealed text is not searched."""
     page_size: _builtins.int
