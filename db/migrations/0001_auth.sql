@@ -85,7 +85,7 @@ CREATE TRIGGER log_rows_stand BEFORE UPDATE OR DELETE ON audit.log FOR EACH ROW 
 CREATE TRIGGER log_stands BEFORE TRUNCATE ON audit.log FOR EACH STATEMENT EXECUTE FUNCTION audit.refuse_change();
 
 -- Takes the end of the chain until the transaction ends. Whoever appends, or locks several keys, takes it first, so that nothing can deadlock.
-CREATE FUNCTION audit.hold() RETURNS void LANGUAGE sql AS $$ SELECT pg_advisory_xact_lock(4_815_162_342) $$;
+CREATE FUNCTION audit.hold() RETURNS void LANGUAGE sql AS $$ SELECT pg_advisory_xact_lock(4815162342) $$;
 
 CREATE FUNCTION audit.append(p_actor text, p_action text, p_case uuid, p_outcome text, p_detail bytea) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
