@@ -65,17 +65,37 @@ class Connection(HttpToolsProtocol):
         if self._head_bytes is not None and self._head_bytes > limits.HTTP_HEAD_MAX_BYTES:
             self._refuse(431)
 
+    def on_message_begin(self) -> None:
+        """A request that comes before the one before it is answered is not read: the connection ends with that answer."""
+        if self._owes_an_answer():
+            self._refused = True
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
+        if not self._refused:
+            super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Keeps a part of the request line."""
+        if not self._refused:
+            super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keeps a header."""
+        if not self._refused:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """Looks at the head as a whole before anything acts on it."""
+        if self._refused:
+            return
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > limits.HTTP_HEAD_MAX_BYTES or len(self.headers) > limits.HTTP_HEADERS_MAX:
             self._refuse(431)
         elif not self.url.startswith(b"/"):  # an absolute address could name another host than the header that is checked
             self._refuse(400)
-        if self._refused:
-            return
-        self._head_bytes = None
-        super().on_headers_complete()
+        else:
+            self._head_bytes = None
+            super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Keeps a part of the body."""
@@ -105,21 +125,28 @@ class Connection(HttpToolsProtocol):
 
     def _too_slow(self) -> None:
         self._deadline = None
-        answering = self.cycle is not None and (self.cycle.response_started or bool(self.pipeline))
-        if answering:
-            self.transport.close()
-        else:
-            self._refuse(408)
+        self._refuse(408)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - what the parser disliked is not the client's business
+        """What is not HTTP ends the connection."""
+        self._refuse(400)
 
     def _refuse(self, status: int) -> None:
         """Answers without the application and ends the connection."""
         self._refused = True
         self._stop_clock()
         self._unset_keepalive_if_required()
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if not self._owes_an_answer():
             reason = _REFUSALS[status]
             self.transport.write(b"HTTP/1.1 %d %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % (status, reason))
-            self.transport.close()
+        self.transport.close()
+
+    def _owes_an_answer(self) -> bool:
+        """Whether a request before this one is still being answered: anything written now would be taken for its answer."""
+        cycle = self.cycle
+        return cycle is not None and not cycle.response_complete and (not cycle.more_body or cycle.response_started)
 
 
 class Listener(uvicorn.Server):

@@ -1,20 +1,25 @@
 """Attacks below HTTP clients: smuggled and split requests, slow and half-closed connections, heads without end, and too many sockets."""
 
+import asyncio
 import contextlib
+import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
+from google.protobuf.message import Message
 
 from edge.config import Timing
 from kit import limits
 from tests.poll import until
 from tests.system.edge.raw import PING, connected, head, read_all, read_answer, statuses
 from tests.system.edge.running import Running, Site
-from tests.system.edge.wire import Wire
-from tests.system.edge.world import World
+from tests.system.edge.wire import Wire, request
+from tests.system.edge.world import CASE, World, one_matter
 
 HURRIED = Timing(receive_seconds=0.5, idle_seconds=0.5)
 
@@ -167,6 +172,46 @@ def test_a_connection_answers_many_requests_one_after_another(wire: Wire) -> Non
         for _ in range(5):
             sock.sendall(head(wire.edge, wire.known) + PING)
             assert read_answer(sock)[0] == 400
+
+
+AFTER = [
+    b"\x00\x01garbage\r\n\r\n",
+    b"POST /mcp HTTP/1.1\r\nX: " + b"a" * 200_000,
+    b"GET http://evil/ HTTP/1.1\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("after", AFTER, ids=range(len(AFTER)))
+def test_what_comes_before_its_turn_is_neither_answered_nor_taken_for_an_answer(wire: Wire, world: World, after: bytes) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def slow(_request: Any) -> Message:
+        begun.set()
+        await asyncio.to_thread(go_on.wait, 20)
+        return one_matter()
+
+    world.get_matter = slow
+    wire.initialize()
+    call = json.dumps(request("tools/call", {"name": "get_matter", "arguments": {"case_id": CASE}})).encode()
+    with connected(wire.edge) as sock:
+        sock.sendall(head(wire.edge, wire.known, f"Mcp-Session-Id: {wire.session}", body=len(call)) + call)
+        assert begun.wait(10)
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(after)
+        go_on.set()
+        data = read_all(sock)
+    assert statuses(data) in ([200], [])
+    assert b"garbage" not in data
+
+
+def test_a_refusal_before_the_body_leaves_the_connection_in_order(wire: Wire) -> None:
+    with connected(wire.edge) as sock:
+        without_key = b"\r\n".join(x for x in head(wire.edge, wire.known, body=100_000).split(b"\r\n") if not x.startswith(b"Auth"))
+        sock.sendall(without_key)
+        assert read_answer(sock)[0] == 401
+        sock.sendall(b"x" * 100_000 + head(wire.edge, wire.known) + PING)
+        assert read_answer(sock)[0] == 400
 
 
 def test_an_offer_to_change_protocols_is_answered_as_if_it_were_not_there_and_the_connection_ends(wire: Wire) -> None:
