@@ -21,9 +21,7 @@ Wrong = list[FieldError]
 Reader = Callable[[Any, str, Wrong], Any]
 _NAME_SHOWN_MAX = 64
 _RANGES = {
-    FieldDescriptor.TYPE_INT32: (-(2**31), 2**31 - 1),
-    FieldDescriptor.TYPE_SINT32: (-(2**31), 2**31 - 1),
-    FieldDescriptor.TYPE_UINT32: (0, 2**32 - 1),
+    **INTEGERS,
     FieldDescriptor.TYPE_INT64: (-(2**63), 2**63 - 1),
     FieldDescriptor.TYPE_SINT64: (-(2**63), 2**63 - 1),
     FieldDescriptor.TYPE_UINT64: (0, 2**64 - 1),

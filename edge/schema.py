@@ -16,7 +16,11 @@ _ATTESTATION = "substrate.common.v1.Attestation"
 _UNREADABLE_BESIDE = "read_state"
 _VALIDATOR = protovalidate.Validator()
 
-INTEGERS = frozenset({FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_SINT32})
+INTEGERS = {
+    FieldDescriptor.TYPE_INT32: (-(2**31), 2**31 - 1),
+    FieldDescriptor.TYPE_SINT32: (-(2**31), 2**31 - 1),
+    FieldDescriptor.TYPE_UINT32: (0, 2**32 - 1),
+}
 LONG_INTEGERS = frozenset({FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_SINT64})
 _PLAIN: dict[int, Schema] = {
     **{kind: {"type": "integer"} for kind in INTEGERS},
@@ -77,12 +81,14 @@ class Projector:
     def _argument(self, field: FieldDescriptor, needed: bool) -> Schema:
         rules: Any = field.GetOptions().Extensions[validate_pb2.field]
         if field.is_repeated:
-            schema: Schema = {"type": "array", "items": self._value(field, rules.repeated.items, self.arguments)} | _keywords(field, rules)
+            item = self._value(field, rules.repeated.items, self.arguments)
+            schema: Schema = {"type": "array", "items": item | _range(field, item)} | _keywords(field, rules)
         else:
             schema = self._value(field, rules, self.arguments)
             zero = {"integer": 0, "boolean": False}.get(str(schema["type"]))
             if zero is not None and not field.has_presence and not needed:
                 schema["default"] = zero
+            schema |= _range(field, schema)
         return self._described(field, schema, words=True)
 
     def answer(self, message: Descriptor) -> Schema:
@@ -157,6 +163,15 @@ def _listed(rules: Any, number: int) -> bool:
     """Whether the rules of an enum field leave this value."""
     allowed = getattr(rules, "in")
     return (not allowed or number in allowed) and number not in rules.not_in
+
+
+def _range(field: FieldDescriptor, schema: Schema) -> Schema:
+    """What an integer's own type leaves open to its rules, so that nothing is advertised that would not fit."""
+    if field.type not in INTEGERS:
+        return {}
+    low, high = INTEGERS[field.type]
+    lowest = {} if "minimum" in schema or "exclusiveMinimum" in schema else {"minimum": low}
+    return lowest | ({} if "maximum" in schema or "exclusiveMaximum" in schema else {"maximum": high})
 
 
 def _keywords(field: FieldDescriptor, rules: Any) -> Schema:

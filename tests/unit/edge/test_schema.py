@@ -37,6 +37,7 @@ ALL = message(
         "instant": field(F.TYPE_MESSAGE, of=TIMESTAMP),
         "part": field(F.TYPE_MESSAGE, of="Part"),
         "parts": field(F.TYPE_MESSAGE, {"repeated": {"max_items": 2}}, repeated=True, of="Part"),
+        "counts": field(F.TYPE_INT32, {"repeated": {"items": {"int32": {"gte": 1}}}}, repeated=True),
         "tags": field(F.TYPE_STRING, {"repeated": {"unique": True, "items": {"string": {"min_len": 1}}}}, repeated=True),
     },
     {"Part": {"id": field(F.TYPE_STRING, {"required": True}), "count": field(F.TYPE_INT32)}},
@@ -53,7 +54,7 @@ def test_every_kind_of_field_and_rule_has_its_schema() -> None:
             "colour": {"type": "string", "enum": ["red", "blue", ""]},
             "mail": {"type": "string", "format": "email"},
             "small": {"type": "integer", "exclusiveMinimum": -5, "exclusiveMaximum": 5, "default": 0},
-            "unsigned": {"type": "integer", "default": 0},
+            "unsigned": {"type": "integer", "default": 0, "minimum": 0, "maximum": 2**32 - 1},
             "big": {"type": "string", "pattern": "^-?[0-9]+$"},
             "flag": {"type": "boolean", "default": False},
             "ratio": {"type": "number", "minimum": 0, "maximum": 1},
@@ -62,6 +63,7 @@ def test_every_kind_of_field_and_rule_has_its_schema() -> None:
             "instant": {"type": "string", "format": "date-time"},
             "part": PART,
             "parts": {"type": "array", "items": PART, "maxItems": 2},
+            "counts": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}},
             "tags": {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True},
         },
         "required": ["name", "mail"],
@@ -72,7 +74,7 @@ def test_every_kind_of_field_and_rule_has_its_schema() -> None:
 
 PART = {
     "type": "object",
-    "properties": {"id": {"type": "string"}, "count": {"type": "integer", "default": 0}},
+    "properties": {"id": {"type": "string"}, "count": {"type": "integer", "default": 0, "minimum": -(2**31), "maximum": 2**31 - 1}},
     "required": ["id"],
     "additionalProperties": False,
 }
