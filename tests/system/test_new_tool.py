@@ -64,8 +64,8 @@ message ListFilingYearsResponse {
 """
 SQL = """-- method: Entries were counted by year; nothing was checked against the docket sheet.
 -- store: docket_entries
-SELECT to_char(d.date_filed, 'YYYY') AS year, count(*)::int4 AS entries, array_agg(d.provenance_id ORDER BY d.provenance_id) AS provenance_ids,
-       'unknown'::text AS verification_status, min(d.as_of) AS as_of
+SELECT to_char(d.date_filed, 'YYYY') AS year, count(*)::int4 AS entries,
+       array_agg(d.provenance_id ORDER BY d.provenance_id) AS provenance_ids, 'unknown'::text AS verification_status, min(d.as_of) AS as_of
   FROM record.docket_entries d
  WHERE d.case_id = :case_id::uuid AND d.date_filed IS NOT NULL
  GROUP BY 1 ORDER BY 1
@@ -134,7 +134,7 @@ async def test_one_rpc_and_one_statement_are_a_tool(grown: Stack) -> None:
     [
         ("AS entries", "AS entry_count", "column entry_count is not a field of substrate.reads.v1.FilingYear"),
         ("d.date_filed IS", "d.filed_on IS", "filed_on"),
-        ("count(*)::int4 AS entries, ", "", "no column fills substrate.reads.v1.FilingYear.entries"),
+        ("count(*)::int4 AS entries,", "", "no column fills substrate.reads.v1.FilingYear.entries"),
         ("-- method: ", "-- methods: ", "method"),
     ],
 )
