@@ -19,7 +19,7 @@ from edge.legacy import Legacy
 from edge.modern import Modern, unsupported
 from edge.origins import Origins
 from edge.routing_headers import VERSION
-from kit import credentials
+from kit import credentials, limits
 from kit.authority import Authority
 from kit.errors import Refusal
 
@@ -56,8 +56,10 @@ class Endpoint:
                 await exchange.answer(answer, self._cross_origin(exchange))
         except Disconnected:
             status = 499
-        took_ms = round((time.perf_counter() - started) * 1000, 2)
-        log.info("http", extra={"method": exchange.method, "status": status, "ms": took_ms})
+        took = time.perf_counter() - started
+        # What goes well is logged where it is decided and served; a line here would cost as much as all else the edge does.
+        if status >= 400 or took >= limits.HTTP_SLOW_SECONDS:
+            log.info("http", extra={"method": exchange.method, "status": status, "ms": round(took * 1000, 2)})
 
     async def _guarded(self, exchange: Exchange) -> Answer | None:
         """The answer, whatever goes wrong; None where it was streamed already."""

@@ -33,6 +33,7 @@ HTTP_HEAD_MAX_BYTES = 16 * 1024  # request line and headers
 HTTP_HEADERS_MAX = 100
 HTTP_RECEIVE_SECONDS = 10.0  # from the first byte of a request to the last
 HTTP_IDLE_SECONDS = 60.0  # between two requests of a connection
+HTTP_SLOW_SECONDS = 1.0  # an answer that took so long is logged even where nothing was wrong
 HTTP_SEND_STALL_SECONDS = 10.0  # a stream's reader that takes nothing for so long is let go
 HTTP_CONNECTIONS_MAX = 4_096
 HTTP_PEER_SILENT_SECONDS = 45.0  # data that the peer's kernel does not acknowledge for so long ends the connection

@@ -8,6 +8,8 @@ import pytest
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 from substrate.common.v1 import error_reason_pb2 as reasons
 
+from kit import limits
+from tests.poll import until
 from tests.system.edge.wire import JSON_HEADERS, Wire, auth, error, request
 from tests.system.edge.world import CASE, World, refusing
 
@@ -150,6 +152,22 @@ def test_metadata_is_public_and_names_the_url_that_people_type(wire: Wire) -> No
         assert found["bearer_methods_supported"] == ["header"]
         assert "read" in found["scopes_supported"]
         assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_only_what_went_wrong_or_took_long_is_logged_here(
+    legacy: Wire, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def logged() -> list[int]:
+        return [vars(r)["status"] for r in caplog.records if r.name == "edge.endpoint"]
+
+    with caplog.at_level(logging.INFO):
+        legacy.call("ping")
+        assert logged() == []
+        legacy.send(request("ping"), {"authorization": ""})
+        until(lambda: logged() == [401], "the refusal is logged")
+        monkeypatch.setattr(limits, "HTTP_SLOW_SECONDS", 0.0)
+        legacy.call("ping")
+        until(lambda: logged() == [401, 200], "the slow answer is logged")
 
 
 def test_no_key_reaches_a_log(legacy: Wire, caplog: pytest.LogCaptureFixture) -> None:
