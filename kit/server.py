@@ -7,7 +7,7 @@ import logging
 import secrets
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,17 @@ def field_errors(request: Message) -> list[FieldError]:
         proto: Any = violation.proto
         path = ".".join(e.field_name for e in proto.field.elements) or "request"
         found.append(FieldError(path, proto.message))
-    return found
+    return found + [FieldError(path, "expected text without a NUL character") for path in _with_nul(request)]
+
+
+def _with_nul(message: Message) -> Iterator[str]:
+    """Paths of texts that hold a NUL, which no store can keep."""
+    for field, value in message.ListFields():
+        for one in value if field.is_repeated else (value,):
+            if isinstance(one, str) and "\0" in one:
+                yield field.name
+            elif isinstance(one, Message):
+                yield from (f"{field.name}.{inner}" for inner in _with_nul(one))
 
 
 class Guard:

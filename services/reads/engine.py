@@ -70,14 +70,14 @@ class Engine:
 
     async def verify(self, tool: ReadTool) -> None:
         """Prepares a tool's statements. A statement that does not fit stops the start; a store that is out of reach does not."""
-        for query in (tool.main, tool.fallback):
+        for query in (tool.main, tool.fallback, tool.empty):
             if query is None:
                 continue
             try:
                 async with self._db.connection() as connection:
                     await tool.fit(connection, query)
             except Exception as error:
-                if query is tool.main and tool.fallback and is_absent(error, tool.absent_names):
+                if query is not tool.fallback and tool.fallback and is_absent(error, tool.absent_names):
                     log.warning("store in an older form", extra={"tool": tool.tool.name, "because": str(error)})
                 elif is_misnamed(error):
                     raise binding.Mismatch(f"{query.statement.name}: {error}") from error
@@ -94,12 +94,13 @@ class Engine:
         items = self._fill(tool, response, [Item(tool.build(dict(row)), row["as_of"]) for row in found.rows], found, page)
         if tool.paged and found.more:
             response.next_page_token = paging.token(request, found.rows[-1]["cursor_key"])
+        store_as_of, about_empty = (None, ()) if items or found.unreadable else await self._about_empty(tool, request, call)
         basis = Basis(
             case_id=request.case_id if tool.tool.names_case else None,
             generated_at=self.now(),
             method=tool.main.statement.one("method"),
-            notes=[*found.notes, *tool.main.statement.all("note"), *_row_notes(found), *_page_notes(tool, found, len(items))],
-            store_as_of=None if items or found.unreadable else await self._last_refresh(tool, call),
+            notes=[*found.notes, *tool.main.statement.all("note"), *_row_notes(found), *about_empty, *_page_notes(tool, found, len(items))],
+            store_as_of=store_as_of,
             unchecked=found.unchecked or found.unreadable,
         )
         response.attestation.CopyFrom(attestation.make(items, basis))
@@ -165,16 +166,23 @@ class Engine:
             raise ValueError(f"{query.statement.name}: more than one row for a single record")
         return Rows(rows[: page.size], more=len(rows) > page.size)
 
-    async def _last_refresh(self, tool: ReadTool, call: Call) -> datetime | None:
-        """When the store was last filled, for an answer without rows; None where that is not known either."""
+    async def _about_empty(self, tool: ReadTool, request: Any, call: Call) -> tuple[datetime | None, Sequence[str]]:
+        """When the store was last filled, and what its tool says of an answer without rows; nothing where that cannot be read either."""
         try:
             async with self.record(call) as connection:
                 refreshed: datetime | None = await connection.fetchval(STORE_REFRESH, tool.main.statement.one("store"))
-                return refreshed
+                if tool.empty is None:
+                    return refreshed, ()
+                if tool.empty.kinds is None:
+                    await tool.fit(connection, tool.empty)
+                assert tool.empty.kinds is not None
+                values = binding.arguments(request, tool.empty.statement.parameters, tool.empty.kinds, {})
+                rows = await connection.fetch(tool.empty.statement.sql, *values)
+                return refreshed, [row["note"] for row in rows if row["note"]]
         except Exception as error:
             if why_unreadable(error) is None:
                 raise
-            return None
+            return None, ()
 
 
 def _unreadable(tool: ReadTool, error: Exception) -> Rows:

@@ -34,6 +34,8 @@ class ReadTool:
     tool: Tool
     main: Query
     fallback: Query | None
+    # What to say of an answer without rows, e.g. how many were left out by default: `<tool>.empty.sql`, one column `note`.
+    empty: Query | None
     item: FieldDescriptor
     paged: bool
     build: Callable[[Mapping[str, Any]], Message]
@@ -48,9 +50,13 @@ class ReadTool:
         """Prepares a statement as this program's role and compares it with the messages."""
         prepared = await connection.prepare(query.statement.sql)
         columns = [(a.name, a.type.name) for a in prepared.get_attributes()]
+        query.kinds = tuple(p.name for p in prepared.get_parameters())
+        if query is self.empty:
+            if columns != [("note", "text")]:
+                raise Mismatch(f"{query.statement.name}: expected one column, note, of type text")
+            return
         hidden = ("as_of", "cursor_key", "total_count") if self.paged else ("as_of",)
         binding.check(query.statement.name, self._message(), columns, hidden)
-        query.kinds = tuple(p.name for p in prepared.get_parameters())
 
     def _message(self) -> Descriptor:
         assert self.item.message_type is not None
@@ -65,10 +71,12 @@ def item_field(response: Descriptor) -> FieldDescriptor:
     return found[0]
 
 
-def _check_parameters(tool: Tool, statement: Statement, *, paged: bool) -> None:
+def _check_parameters(tool: Tool, statement: Statement, *, paged: bool, whole: bool = True) -> None:
     known = set(tool.request.fields_by_name) | (set(PAGE_PARAMETERS) if paged else set())
     if unknown := [p for p in statement.parameters if p not in known]:
         raise Mismatch(f"{statement.name}: parameter {unknown[0]} is not a field of {tool.request.full_name}")
+    if not whole:
+        return
     unused = set(tool.request.fields_by_name) - set(statement.parameters) - {"page_size", "page_token"}
     if unused:
         raise Mismatch(f"{statement.name}: {tool.request.full_name}.{min(unused)} is not used by the statement")
@@ -87,6 +95,19 @@ def load(tool: Tool, folder: Path) -> ReadTool:
     for each in (statement, fallback):
         if each is not None:
             _check_parameters(tool, each, paged=paged)
+    empty = folder / f"{tool.name}.empty.sql"
+    about_empty = load_statement(empty) if empty.exists() else None
+    if about_empty is not None:
+        _check_parameters(tool, about_empty, paged=False, whole=False)
     names = tuple(n.strip() for n in statement.one("fallback_when").split(",") if n.strip())
     build = binding.row_builder(item.message_type)
-    return ReadTool(tool, Query(statement), Query(fallback) if fallback else None, item, paged, build, names)
+    return ReadTool(
+        tool,
+        Query(statement),
+        Query(fallback) if fallback else None,
+        Query(about_empty) if about_empty else None,
+        item,
+        paged,
+        build,
+        names,
+    )

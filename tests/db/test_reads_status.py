@@ -95,3 +95,12 @@ async def test_where_retirement_is_not_recorded_the_answer_says_so_and_stays_unk
     assert {f["verification_status"] for f in answer["facts"]} == {"unknown"}
     assert any("unavailable" in note for note in answer["verification"]["notes"])
     assert {f["live"] for f in answer["facts"]} == {None}
+
+
+async def test_an_answer_that_is_empty_because_rows_are_left_out_says_how_many(loaded: Loaded) -> None:
+    case_id = loaded.matters["soilworks"]
+    async with reads(loaded.database, case_id) as ask:
+        facts = await ask("get_fact_record", case_id=case_id)
+        shown = await ask("get_fact_record", case_id=case_id, include_retired=True)
+    assert (facts["read_state"], facts["facts"]) == ("empty", [])
+    assert f"Retired or merged facts left out: {len(shown['facts'])}. include_retired shows them." in facts["verification"]["notes"]
