@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import resource
 import signal
 import sys
 
-import uvloop
-
 from edge import app, listener
 from edge.config import EdgeConfig, Timing
-from kit import catalogue, config, limits
-from kit import log as kit_log
+from kit import catalogue, limits
+from kit.program import main
 
 log = logging.getLogger("edge")
 
@@ -46,21 +43,11 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def main() -> int:
-    """Reads the configuration and serves."""
-    parser = argparse.ArgumentParser(prog="python -m edge", description=__doc__, epilog="example: python -m edge --config edge.toml")
-    parser.add_argument("--config", required=True, help="TOML file with [http], [tls] and [backends]")
-    arguments = parser.parse_args()
-    kit_log.configure("edge")
-    try:
-        settings = config.load(arguments.config, EdgeConfig)
-    except config.ConfigError as error:
-        print(f"edge: {error}", file=sys.stderr)  # noqa: T201
-        return 2
+async def run(settings: EdgeConfig) -> None:
+    """Serves MCP to whoever holds a key."""
     _raise_file_limit()
-    uvloop.run(serve(settings))
-    return 0
+    await serve(settings)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("edge", "Translates MCP to gRPC and decides nothing.", EdgeConfig, run))

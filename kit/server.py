@@ -48,7 +48,8 @@ def field_errors(request: Message) -> list[FieldError]:
     found = []
     for violation in _VALIDATOR.collect_violations(request):
         proto: Any = violation.proto
-        path = ".".join(e.field_name for e in proto.field.elements) or "request"
+        # A rule of the whole message has no field; it is the request that breaks it.
+        path = ".".join(e.field_name for e in proto.field.elements) if proto.field is not None else "request"
         found.append(FieldError(path, proto.message))
     return found + [FieldError(path, "expected text without a NUL character") for path in _with_nul(request)]
 

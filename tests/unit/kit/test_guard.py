@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from substrate.reads.v1 import docket_pb2, documents_pb2, matters_pb2
+
 from kit.server import field_errors
-from substrate.reads.v1 import docket_pb2, matters_pb2
 
 CASE = "6b6f1cb0-7d27-4f0e-9d3d-0d1c6a3c1111"
 
@@ -21,3 +22,8 @@ def test_each_wrong_argument_is_named_with_what_was_expected() -> None:
 def test_a_text_with_a_nul_is_refused_by_name_before_it_reaches_a_store() -> None:
     wrong = field_errors(docket_pb2.ListDocketEntriesRequest(case_id=CASE, words="a\0b"))
     assert [(e.path, e.expected) for e in wrong] == [("words", "expected text without a NUL character")]
+
+
+def test_a_rule_of_the_whole_request_names_the_request() -> None:
+    wrong = field_errors(documents_pb2.GetPassageRequest(case_id=CASE))
+    assert [(e.path, e.expected) for e in wrong] == [("request", "name passage_id, or document_id and page")]
