@@ -52,3 +52,28 @@ CREATE POLICY producible ON record.documents AS RESTRICTIVE FOR SELECT TO svc_re
 DROP POLICY IF EXISTS producible ON record.passages;
 CREATE POLICY producible ON record.passages AS RESTRICTIVE FOR SELECT TO svc_reads
   USING (EXISTS (SELECT FROM record.documents d WHERE d.id = document_id));
+
+-- proposals: files and reads proposals; can change none, decide none, carry out none.
+REVOKE ALL ON SCHEMA ledger FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA ledger FROM PUBLIC, svc_proposals, svc_approvals, svc_executor;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ledger FROM PUBLIC, svc_proposals, svc_approvals, svc_executor;
+GRANT USAGE ON SCHEMA ledger, audit TO svc_proposals, svc_approvals, svc_executor;
+GRANT EXECUTE ON FUNCTION audit.append TO svc_proposals, svc_approvals, svc_executor;
+GRANT SELECT ON ledger.proposals, ledger.states, ledger.handoffs, ledger.handoff_answers TO svc_proposals;
+GRANT INSERT (id, key_id, owner_id, case_id, action, args, args_digest, what_will_happen, reason, overrides_ignored, request_id, supersedes, expires_at)
+  ON ledger.proposals TO svc_proposals;
+GRANT INSERT (proposal_id, key_id) ON ledger.withdrawals TO svc_proposals;
+GRANT INSERT (handoff_hash, proposal_id, key_id, owner_id, session_hash, expires_at) ON ledger.handoffs TO svc_proposals;
+GRANT INSERT (handoff_hash, answer) ON ledger.handoff_answers TO svc_proposals;
+
+-- approvals: reads what waits, inserts what a person decided. It carries nothing out and changes no proposal.
+GRANT SELECT ON ledger.proposals, ledger.withdrawals, ledger.states, ledger.decisions, ledger.nonces, ledger.executions, ledger.retries, ledger.handoffs,
+  ledger.handoff_answers TO svc_approvals;
+GRANT INSERT (nonce_hash, proposal_id, action, case_id, user_id, args_digest, expires_at), UPDATE (used_at) ON ledger.nonces TO svc_approvals;
+GRANT INSERT ON ledger.decisions TO svc_approvals;
+GRANT INSERT (proposal_id, attempt, requested_by) ON ledger.retries TO svc_approvals;
+
+-- executor: looks at what was decided, keeps what it did, and is the one program that writes the record.
+GRANT SELECT ON ledger.decided, ledger.executions, ledger.retries TO svc_executor;
+GRANT INSERT (proposal_id, fence, lease_owner, lease_until), UPDATE (fence, lease_owner, lease_until, attempts, intent, intent_at, outcome, detail, finished_at)
+  ON ledger.executions TO svc_executor;

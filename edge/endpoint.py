@@ -9,7 +9,7 @@ from typing import Any
 
 from substrate.common.v1 import error_reason_pb2 as reasons
 
-from edge import eras, gate, jsonrpc, negotiation
+from edge import eras, jsonrpc, negotiation
 from edge.authorization import Authorization
 from edge.caller import Caller
 from edge.eras import Era
@@ -20,6 +20,7 @@ from edge.modern import Modern, unsupported
 from edge.origins import Origins
 from edge.routing_headers import VERSION
 from kit import credentials, limits
+from kit import json_gate as gate
 from kit.authority import Authority
 from kit.errors import Refusal
 

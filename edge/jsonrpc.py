@@ -7,13 +7,12 @@ from typing import Any
 
 import orjson
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
+from kit.json_gate import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Id
 
-Id = str | int
+__all__ = ["INTERNAL_ERROR", "INVALID_PARAMS", "INVALID_REQUEST", "METHOD_NOT_FOUND", "PARSE_ERROR", "Id", "Invalid"]
+
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from edge.decode import Decoder
 from edge.revisions import REVISIONS, Revision
 from edge.routing_headers import Path
-from edge.schema import Projector, Schema
 from kit.catalogue import Catalogue, Tool
+from kit.decode import Decoder
+from kit.schema import Projector, Schema
 
 HEADER_KEYWORD = "x-mcp-header"
 

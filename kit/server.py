@@ -7,13 +7,12 @@ import logging
 import secrets
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
-import protovalidate
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -24,7 +23,8 @@ from substrate.auth.v1 import auth_service_pb2
 from kit import config, credentials, limits
 from kit.authority import Ask, Authority
 from kit.callers import CallerGate, Callers
-from kit.errors import FieldError, Refusal, internal, invalid, to_status, unavailable
+from kit.errors import Refusal, internal, invalid, to_status, unavailable
+from kit.rules import field_errors
 
 log = logging.getLogger(__name__)
 Context = grpc.aio.ServicerContext[Message, Message]
@@ -40,28 +40,6 @@ class Call:
 
 
 Handler = Callable[[Any, Call], Awaitable[Message]]
-_VALIDATOR = protovalidate.Validator()
-
-
-def field_errors(request: Message) -> list[FieldError]:
-    """Arguments that break the rules declared on their fields."""
-    found = []
-    for violation in _VALIDATOR.collect_violations(request):
-        proto: Any = violation.proto
-        # A rule of the whole message has no field; it is the request that breaks it.
-        path = ".".join(e.field_name for e in proto.field.elements) if proto.field is not None else "request"
-        found.append(FieldError(path, proto.message))
-    return found + [FieldError(path, "expected text without a NUL character") for path in _with_nul(request)]
-
-
-def _with_nul(message: Message) -> Iterator[str]:
-    """Paths of texts that hold a NUL, which no store can keep."""
-    for field, value in message.ListFields():
-        for one in value if field.is_repeated else (value,):
-            if isinstance(one, str) and "\0" in one:
-                yield field.name
-            elif isinstance(one, Message):
-                yield from (f"{field.name}.{inner}" for inner in _with_nul(one))
 
 
 class Guard:

@@ -31,9 +31,9 @@ def generate(out: Path) -> None:
     services = [p for p in protos if "\nservice " in (ROOT / "protos" / p).read_text(encoding="utf-8")]
     run(sys.executable, "-m", "grpc_tools.protoc", "-Iprotos", "-Ithird_party", f"--grpc_python_out={made}", *services)
     run("buf", "build", "--path", "protos/substrate", "--exclude-imports", "--as-file-descriptor-set", "-o", str(made / DESCRIPTORS))
+    for folder in (d for d in made.rglob("*") if d.is_dir()):
+        (folder / "__init__.py").touch()
     run(sys.executable, "scripts/gen_json.py", str(made))
-    for folder in [made, *(d for d in made.rglob("*") if d.is_dir())]:
-        (folder / "__init__.py").touch() if folder != made else None
 
 
 def differences(left: Path, right: Path) -> list[str]:

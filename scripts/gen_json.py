@@ -145,7 +145,7 @@ class Writer:
 
 def wanted(name: str) -> bool:
     """Encoders are made for what tools answer with; administration and authority speak gRPC only."""
-    return not name.startswith(("substrate/auth/", "substrate/tools/", "substrate/common/v1/error_reason"))
+    return not name.startswith(("substrate/actions/", "substrate/auth/", "substrate/tools/", "substrate/common/v1/error_reason"))
 
 
 def main(made: Path) -> None:

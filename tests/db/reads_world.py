@@ -13,7 +13,8 @@ from edge import tools as edge_tools
 from kit import catalogue, db
 from kit.clock import system_clock
 from kit.errors import invalid
-from kit.server import Call, Handler, field_errors
+from kit.rules import field_errors
+from kit.server import Call, Handler
 from services.reads.__main__ import handlers
 from services.reads.engine import Engine
 from tests.cluster import Database

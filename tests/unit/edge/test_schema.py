@@ -10,11 +10,11 @@ from google.protobuf import timestamp_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge.decode import Decoder
-from edge.schema import Projector, mandatory
 from kit import catalogue, server
 from kit.catalogue import Tool
+from kit.decode import Decoder
 from kit.errors import Refusal
+from kit.schema import Projector, mandatory
 from tests.unit.edge.shapes import F, field, message
 
 LOADED = catalogue.load()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from substrate.reads.v1 import docket_pb2, documents_pb2, matters_pb2
 
-from kit.server import field_errors
+from kit.rules import field_errors
 
 CASE = "6b6f1cb0-7d27-4f0e-9d3d-0d1c6a3c1111"
 

@@ -136,7 +136,7 @@ class ToolOptions(_message.Message):
     RATE_LANE_FIELD_NUMBER: _builtins.int
     RESOURCE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """Name in tools/list, e.g. "get_matter"."""
+    """Name in tools/list, e.g. "get_matter". Empty on a method that is guarded by the same rules and is not offered to agents."""
     title: _builtins.str
     """Title shown to people."""
     scope: _builtins.str
@@ -171,6 +171,31 @@ class ToolOptions(_message.Message):
 
 Global___ToolOptions: _TypeAlias = ToolOptions  # noqa: Y015
 
+@_typing.final
+class JsonObject(_message.Message):
+    """JsonObject marks a bytes field that holds the text of a JSON object."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHOSEN_BY_FIELD_NUMBER: _builtins.int
+    chosen_by: _builtins.str
+    """Name of the sibling field that says which declared action the object holds the arguments of."""
+    def __init__(
+        self,
+        *,
+        chosen_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chosen_by", b"chosen_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JsonObject: _TypeAlias = JsonObject  # noqa: Y015
+
 TOOL_FIELD_NUMBER: _builtins.int
+JSON_OBJECT_FIELD_NUMBER: _builtins.int
 tool: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.MethodOptions, Global___ToolOptions]
 """The tool that this RPC is offered as."""
+json_object: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, Global___JsonObject]
+"""On a bytes field: an agent sends a JSON object, and the service that understands it checks it."""

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge import gate
-from edge.gate import Rejected, parse
+from kit import json_gate as gate
 from kit import limits
+from kit.json_gate import Rejected, parse
 
 SAFE = st.integers(-(2**53) + 1, 2**53 - 1)
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)

@@ -8,8 +8,14 @@ import math
 import re
 from typing import Any, Never
 
-from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Id
 from kit import limits
+
+# The JSON-RPC codes of what is not taken.
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
+
+Id = str | int
 
 # Each expression consumes everything it looks at, so a hostile body cannot make it start over: linear in the length of the body.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.|\\\Z)*+(?:"|\Z)', re.DOTALL)
