@@ -560,6 +560,97 @@ class ListUsersResponse(_message.Message):
 Global___ListUsersResponse: _TypeAlias = ListUsersResponse  # noqa: Y015
 
 @_typing.final
+class SetPasswordRequest(_message.Message):
+    """SetPasswordRequest names the person and the password."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    PASSWORD_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    """The person."""
+    password: _builtins.str
+    """The password, 12 to 1024 characters."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        password: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["password", b"password", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPasswordRequest: _TypeAlias = SetPasswordRequest  # noqa: Y015
+
+@_typing.final
+class SetPasswordResponse(_message.Message):
+    """SetPasswordResponse is empty."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetPasswordResponse: _TypeAlias = SetPasswordResponse  # noqa: Y015
+
+@_typing.final
+class EnrollTotpRequest(_message.Message):
+    """EnrollTotpRequest names the person."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    """The person."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnrollTotpRequest: _TypeAlias = EnrollTotpRequest  # noqa: Y015
+
+@_typing.final
+class EnrollTotpResponse(_message.Message):
+    """EnrollTotpResponse holds the only copy of the secret."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECRET_FIELD_NUMBER: _builtins.int
+    URI_FIELD_NUMBER: _builtins.int
+    secret: _builtins.str
+    """The secret in base32, as authenticator apps take it."""
+    uri: _builtins.str
+    """The same as an otpauth:// address."""
+    def __init__(
+        self,
+        *,
+        secret: _builtins.str = ...,
+        uri: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["secret", b"secret", "uri", b"uri"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnrollTotpResponse: _TypeAlias = EnrollTotpResponse  # noqa: Y015
+
+@_typing.final
 class GrantMatterAccessRequest(_message.Message):
     """GrantMatterAccessRequest names the person and the matter."""
 

@@ -65,6 +65,16 @@ class AuthAdminServiceStub:
                 request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ListUsersRequest.SerializeToString,
                 response_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ListUsersResponse.FromString,
                 _registered_method=True)
+        self.SetPassword = channel.unary_unary(
+                '/substrate.auth.v1.AuthAdminService/SetPassword',
+                request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.SetPasswordRequest.SerializeToString,
+                response_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.SetPasswordResponse.FromString,
+                _registered_method=True)
+        self.EnrollTotp = channel.unary_unary(
+                '/substrate.auth.v1.AuthAdminService/EnrollTotp',
+                request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpRequest.SerializeToString,
+                response_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpResponse.FromString,
+                _registered_method=True)
         self.GrantMatterAccess = channel.unary_unary(
                 '/substrate.auth.v1.AuthAdminService/GrantMatterAccess',
                 request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.GrantMatterAccessRequest.SerializeToString,
@@ -138,6 +148,20 @@ class AuthAdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetPassword(self, request, context):
+        """Sets a person's password for signing in to approvals. It is stored as an Argon2id hash.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EnrollTotp(self, request, context):
+        """Makes a new secret for one-time passwords and returns it, once; the old one stops working.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GrantMatterAccess(self, request, context):
         """Gives a person access to a matter. Giving it again changes nothing.
         """
@@ -205,6 +229,16 @@ def add_AuthAdminServiceServicer_to_server(servicer, server):
                     servicer.ListUsers,
                     request_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ListUsersRequest.FromString,
                     response_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ListUsersResponse.SerializeToString,
+            ),
+            'SetPassword': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPassword,
+                    request_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.SetPasswordRequest.FromString,
+                    response_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.SetPasswordResponse.SerializeToString,
+            ),
+            'EnrollTotp': grpc.unary_unary_rpc_method_handler(
+                    servicer.EnrollTotp,
+                    request_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpRequest.FromString,
+                    response_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpResponse.SerializeToString,
             ),
             'GrantMatterAccess': grpc.unary_unary_rpc_method_handler(
                     servicer.GrantMatterAccess,
@@ -395,6 +429,60 @@ class AuthAdminService:
             '/substrate.auth.v1.AuthAdminService/ListUsers',
             substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ListUsersRequest.SerializeToString,
             substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ListUsersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPassword(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/substrate.auth.v1.AuthAdminService/SetPassword',
+            substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.SetPasswordRequest.SerializeToString,
+            substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.SetPasswordResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EnrollTotp(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/substrate.auth.v1.AuthAdminService/EnrollTotp',
+            substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpRequest.SerializeToString,
+            substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -45,6 +45,10 @@ class AuthAdminServiceStub:
     """Makes a person."""
     ListUsers: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.ListUsersRequest, _auth_admin_service_pb2.ListUsersResponse]
     """Lists people with their matters and screens."""
+    SetPassword: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.SetPasswordRequest, _auth_admin_service_pb2.SetPasswordResponse]
+    """Sets a person's password for signing in to approvals. It is stored as an Argon2id hash."""
+    EnrollTotp: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.EnrollTotpRequest, _auth_admin_service_pb2.EnrollTotpResponse]
+    """Makes a new secret for one-time passwords and returns it, once; the old one stops working."""
     GrantMatterAccess: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.GrantMatterAccessRequest, _auth_admin_service_pb2.GrantMatterAccessResponse]
     """Gives a person access to a matter. Giving it again changes nothing."""
     WithdrawMatterAccess: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.WithdrawMatterAccessRequest, _auth_admin_service_pb2.WithdrawMatterAccessResponse]
@@ -73,6 +77,10 @@ class AuthAdminServiceAsyncStub(AuthAdminServiceStub):
     """Makes a person."""
     ListUsers: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.ListUsersRequest, _auth_admin_service_pb2.ListUsersResponse]  # type: ignore[assignment]
     """Lists people with their matters and screens."""
+    SetPassword: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.SetPasswordRequest, _auth_admin_service_pb2.SetPasswordResponse]  # type: ignore[assignment]
+    """Sets a person's password for signing in to approvals. It is stored as an Argon2id hash."""
+    EnrollTotp: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.EnrollTotpRequest, _auth_admin_service_pb2.EnrollTotpResponse]  # type: ignore[assignment]
+    """Makes a new secret for one-time passwords and returns it, once; the old one stops working."""
     GrantMatterAccess: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.GrantMatterAccessRequest, _auth_admin_service_pb2.GrantMatterAccessResponse]  # type: ignore[assignment]
     """Gives a person access to a matter. Giving it again changes nothing."""
     WithdrawMatterAccess: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.WithdrawMatterAccessRequest, _auth_admin_service_pb2.WithdrawMatterAccessResponse]  # type: ignore[assignment]
@@ -134,6 +142,22 @@ class AuthAdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_auth_admin_service_pb2.ListUsersResponse, _abc.Awaitable[_auth_admin_service_pb2.ListUsersResponse]]:
         """Lists people with their matters and screens."""
+
+    @_abc_1.abstractmethod
+    def SetPassword(
+        self,
+        request: _auth_admin_service_pb2.SetPasswordRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_auth_admin_service_pb2.SetPasswordResponse, _abc.Awaitable[_auth_admin_service_pb2.SetPasswordResponse]]:
+        """Sets a person's password for signing in to approvals. It is stored as an Argon2id hash."""
+
+    @_abc_1.abstractmethod
+    def EnrollTotp(
+        self,
+        request: _auth_admin_service_pb2.EnrollTotpRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_auth_admin_service_pb2.EnrollTotpResponse, _abc.Awaitable[_auth_admin_service_pb2.EnrollTotpResponse]]:
+        """Makes a new secret for one-time passwords and returns it, once; the old one stops working."""
 
     @_abc_1.abstractmethod
     def GrantMatterAccess(
