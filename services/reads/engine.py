@@ -13,13 +13,13 @@ from google.protobuf.message import Message
 from substrate.auth.v1 import auth_service_pb2
 from substrate.common.v1 import attestation_pb2 as pb
 
-from kit import attestation, limits
+from kit import attestation, limits, paging
 from kit.attestation import Basis, Item
 from kit.clock import Clock
 from kit.db import Connection, Database, Record, is_absent, is_misnamed, is_outdated, why_unreadable
+from kit.paging import Page
 from kit.server import Call
-from services.reads import binding, paging
-from services.reads.paging import Page
+from services.reads import binding
 from services.reads.tool import Query, ReadTool
 
 log = logging.getLogger(__name__)

@@ -24,9 +24,10 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from substrate.tools.v1 import tools_pb2 as substrate_dot_tools_dot_v1_dot_tools__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,substrate/proposals/v1/handoff_service.proto\x12\x16substrate.proposals.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x01\n\x12OpenHandoffRequest\x12!\n\x07\x63\x61se_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06\x63\x61seId\x12)\n\x0b\x61pproval_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\napprovalId\x12.\n\x0esession_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rsessionSha256\"w\n\x13OpenHandoffResponse\x12%\n\x0e\x65licitation_id\x18\x01 \x01(\tR\relicitationId\x12\x39\n\nexpires_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\"\xd8\x01\n\x14\x41nswerHandoffRequest\x12!\n\x07\x63\x61se_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06\x63\x61seId\x12/\n\x0e\x65licitation_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x98\x01+R\relicitationId\x12.\n\x0esession_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rsessionSha256\x12<\n\x06\x61nswer\x18\x04 \x01(\tB$\xbaH!r\x1fR\x08\x61\x63\x63\x65ptedR\x08\x64\x65\x63linedR\tcancelledR\x06\x61nswer\"/\n\x15\x41nswerHandoffResponse\x12\x16\n\x06\x61nswer\x18\x01 \x01(\tR\x06\x61nswer\"\x97\x01\n\x11GetHandoffRequest\x12!\n\x07\x63\x61se_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06\x63\x61seId\x12/\n\x0e\x65licitation_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x98\x01+R\relicitationId\x12.\n\x0esession_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rsessionSha256\"n\n\x12GetHandoffResponse\x12\x1b\n\x06\x61nswer\x18\x01 \x01(\tH\x00R\x06\x61nswer\x88\x01\x01\x12\x14\n\x05state\x18\x02 \x01(\tR\x05state\x12\x1a\n\x08terminal\x18\x03 \x01(\x08R\x08terminalB\t\n\x07_answer2\xcb\x02\n\x0eHandoffService\x12\x66\n\x0bOpenHandoff\x12*.substrate.proposals.v1.OpenHandoffRequest\x1a+.substrate.proposals.v1.OpenHandoffResponse\x12l\n\rAnswerHandoff\x12,.substrate.proposals.v1.AnswerHandoffRequest\x1a-.substrate.proposals.v1.AnswerHandoffResponse\x12\x63\n\nGetHandoff\x12).substrate.proposals.v1.GetHandoffRequest\x1a*.substrate.proposals.v1.GetHandoffResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,substrate/proposals/v1/handoff_service.proto\x12\x16substrate.proposals.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1esubstrate/tools/v1/tools.proto\"\x92\x01\n\x12OpenHandoffRequest\x12!\n\x07\x63\x61se_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06\x63\x61seId\x12)\n\x0b\x61pproval_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\napprovalId\x12.\n\x0esession_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rsessionSha256\"w\n\x13OpenHandoffResponse\x12%\n\x0e\x65licitation_id\x18\x01 \x01(\tR\relicitationId\x12\x39\n\nexpires_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\"\xd8\x01\n\x14\x41nswerHandoffRequest\x12!\n\x07\x63\x61se_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06\x63\x61seId\x12/\n\x0e\x65licitation_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x98\x01+R\relicitationId\x12.\n\x0esession_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rsessionSha256\x12<\n\x06\x61nswer\x18\x04 \x01(\tB$\xbaH!r\x1fR\x08\x61\x63\x63\x65ptedR\x08\x64\x65\x63linedR\tcancelledR\x06\x61nswer\"/\n\x15\x41nswerHandoffResponse\x12\x16\n\x06\x61nswer\x18\x01 \x01(\tR\x06\x61nswer\"\x97\x01\n\x11GetHandoffRequest\x12!\n\x07\x63\x61se_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06\x63\x61seId\x12/\n\x0e\x65licitation_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x98\x01+R\relicitationId\x12.\n\x0esession_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rsessionSha256\"n\n\x12GetHandoffResponse\x12\x1b\n\x06\x61nswer\x18\x01 \x01(\tH\x00R\x06\x61nswer\x88\x01\x01\x12\x14\n\x05state\x18\x02 \x01(\tR\x05state\x12\x1a\n\x08terminal\x18\x03 \x01(\x08R\x08terminalB\t\n\x07_answer2\xbb\x03\n\x0eHandoffService\x12\x89\x01\n\x0bOpenHandoff\x12*.substrate.proposals.v1.OpenHandoffRequest\x1a+.substrate.proposals.v1.OpenHandoffResponse\"!\xa2\xbb\x18\x1d\x12\x0eOpen a handoff\x1a\x05write \x01(\x01\x30\x01\x12\x91\x01\n\rAnswerHandoff\x12,.substrate.proposals.v1.AnswerHandoffRequest\x1a-.substrate.proposals.v1.AnswerHandoffResponse\"#\xa2\xbb\x18\x1f\x12\x10\x41nswer a handoff\x1a\x05write \x01(\x01\x30\x01\x12\x88\x01\n\nGetHandoff\x12).substrate.proposals.v1.GetHandoffRequest\x1a*.substrate.proposals.v1.GetHandoffResponse\"#\xa2\xbb\x18\x1f\x12\x10\x46ollow a handoff\x1a\x05write \x01(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -53,18 +54,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETHANDOFFREQUEST'].fields_by_name['elicitation_id']._serialized_options = b'\272H\005r\003\230\001+'
   _globals['_GETHANDOFFREQUEST'].fields_by_name['session_sha256']._loaded_options = None
   _globals['_GETHANDOFFREQUEST'].fields_by_name['session_sha256']._serialized_options = b'\272H\004z\002h '
-  _globals['_OPENHANDOFFREQUEST']._serialized_start=135
-  _globals['_OPENHANDOFFREQUEST']._serialized_end=281
-  _globals['_OPENHANDOFFRESPONSE']._serialized_start=283
-  _globals['_OPENHANDOFFRESPONSE']._serialized_end=402
-  _globals['_ANSWERHANDOFFREQUEST']._serialized_start=405
-  _globals['_ANSWERHANDOFFREQUEST']._serialized_end=621
-  _globals['_ANSWERHANDOFFRESPONSE']._serialized_start=623
-  _globals['_ANSWERHANDOFFRESPONSE']._serialized_end=670
-  _globals['_GETHANDOFFREQUEST']._serialized_start=673
-  _globals['_GETHANDOFFREQUEST']._serialized_end=824
-  _globals['_GETHANDOFFRESPONSE']._serialized_start=826
-  _globals['_GETHANDOFFRESPONSE']._serialized_end=936
-  _globals['_HANDOFFSERVICE']._serialized_start=939
-  _globals['_HANDOFFSERVICE']._serialized_end=1270
+  _globals['_HANDOFFSERVICE'].methods_by_name['OpenHandoff']._loaded_options = None
+  _globals['_HANDOFFSERVICE'].methods_by_name['OpenHandoff']._serialized_options = b'\242\273\030\035\022\016Open a handoff\032\005write \001(\0010\001'
+  _globals['_HANDOFFSERVICE'].methods_by_name['AnswerHandoff']._loaded_options = None
+  _globals['_HANDOFFSERVICE'].methods_by_name['AnswerHandoff']._serialized_options = b'\242\273\030\037\022\020Answer a handoff\032\005write \001(\0010\001'
+  _globals['_HANDOFFSERVICE'].methods_by_name['GetHandoff']._loaded_options = None
+  _globals['_HANDOFFSERVICE'].methods_by_name['GetHandoff']._serialized_options = b'\242\273\030\037\022\020Follow a handoff\032\005write \001(\0010\001'
+  _globals['_OPENHANDOFFREQUEST']._serialized_start=167
+  _globals['_OPENHANDOFFREQUEST']._serialized_end=313
+  _globals['_OPENHANDOFFRESPONSE']._serialized_start=315
+  _globals['_OPENHANDOFFRESPONSE']._serialized_end=434
+  _globals['_ANSWERHANDOFFREQUEST']._serialized_start=437
+  _globals['_ANSWERHANDOFFREQUEST']._serialized_end=653
+  _globals['_ANSWERHANDOFFRESPONSE']._serialized_start=655
+  _globals['_ANSWERHANDOFFRESPONSE']._serialized_end=702
+  _globals['_GETHANDOFFREQUEST']._serialized_start=705
+  _globals['_GETHANDOFFREQUEST']._serialized_end=856
+  _globals['_GETHANDOFFRESPONSE']._serialized_start=858
+  _globals['_GETHANDOFFRESPONSE']._serialized_end=968
+  _globals['_HANDOFFSERVICE']._serialized_start=971
+  _globals['_HANDOFFSERVICE']._serialized_end=1414
 # @@protoc_insertion_point(module_scope)

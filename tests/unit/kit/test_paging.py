@@ -9,7 +9,7 @@ from substrate.reads.v1 import docket_pb2, matters_pb2
 
 from kit import limits
 from kit.errors import Refusal
-from services.reads import paging
+from kit import paging
 
 CASE = "6b6f1cb0-7d27-4f0e-9d3d-0d1c6a3c1111"
 

@@ -1,0 +1,1 @@
+"""proposals: an agent files, and nothing else happens here."""
