@@ -14,6 +14,8 @@ GRANT UPDATE (lifted_at) ON auth.ethical_screens TO svc_auth;
 GRANT UPDATE (scopes, allow_list, expires_at, revoked_at, credential_class, read_per_minute, retrieval_per_minute) ON auth.api_keys TO svc_auth;
 GRANT UPDATE (second, counts) ON auth.rate_lanes TO svc_auth;
 GRANT UPDATE (allowed, refused, last_at) ON auth.usage TO svc_auth;
+GRANT SELECT, INSERT, UPDATE ON auth.passwords, auth.totp TO svc_auth;
+GRANT SELECT, INSERT, UPDATE, DELETE ON auth.attempts TO svc_auth;
 GRANT EXECUTE ON FUNCTION auth.authorize, auth.charge, auth.reachable, audit.append, audit.hold TO svc_auth;
 
 -- ---------------------------------------------------------------------------------------------------------------------------------------

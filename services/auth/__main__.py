@@ -6,9 +6,10 @@ import sys
 from dataclasses import dataclass
 
 from kit import callers, catalogue, config, db
+from kit.clock import system_clock
 from kit.program import main
 from kit.server import GrpcProgram
-from services.auth import admin, server
+from services.auth import admin, person, server
 from services.auth.store import Store
 
 
@@ -37,6 +38,8 @@ async def run(settings: AuthConfig) -> None:
     program = GrpcProgram(settings.server, settings.tls, callers.load("auth"))
     program.add(server.NAME, server.AuthService(store, catalogue.load(), pepper).methods(), None)
     program.add(admin.NAME, admin.AuthAdminService(store, pepper).methods(), None)
+    people = person.PersonService(store, person.Passwords(), person.Seal(pepper), system_clock)
+    program.add(person.NAME, people.methods(), None)
     await program.serve(store.ready)
     await database.close()
 

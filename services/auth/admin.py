@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -19,8 +21,9 @@ from kit.credentials import ApiKey
 from kit.db import ForeignKeyViolation, Record, UniqueViolation
 from kit.errors import FieldError, Refusal, invalid
 from kit.server import Call, Handler
-from services.auth import decision
+from services.auth import decision, totp
 from services.auth.chain import Chain
+from services.auth.person import NONCE_BYTES, Passwords, Seal
 from services.auth.store import Store
 
 NAME = "substrate.auth.v1.AuthAdminService"
@@ -76,13 +79,28 @@ def _missing(what: str) -> Refusal:
     return Refusal(reasons.ERROR_REASON_NOT_FOUND, f"No such {what}.")
 
 
+@dataclass(frozen=True, slots=True)
+class PeopleSecrets:
+    """How what people sign in with is hashed, sealed and made."""
+
+    passwords: Passwords
+    seal: Seal
+    random: Callable[[int], bytes] = secrets.token_bytes
+
+
 class AuthAdminService:
     """Each change and its audit row are one transaction."""
 
     def __init__(
-        self, store: Store, pepper: bytes, mint: Callable[[str], ApiKey] = credentials.mint, new_id: Callable[[], uuid.UUID] = uuid.uuid4
+        self,
+        store: Store,
+        pepper: bytes,
+        mint: Callable[[str], ApiKey] = credentials.mint,
+        new_id: Callable[[], uuid.UUID] = uuid.uuid4,
+        people: PeopleSecrets | None = None,
     ) -> None:
         self._store, self._pepper, self._mint, self._new_id = store, pepper, mint, new_id
+        self._people = people or PeopleSecrets(Passwords(), Seal(pepper))
 
     def methods(self) -> Mapping[str, Handler]:
         """Handlers by method name."""
@@ -93,12 +111,30 @@ class AuthAdminService:
             "UpdateKey": self.update_key,
             "CreateUser": self.create_user,
             "ListUsers": self.list_users,
+            "SetPassword": self.set_password,
+            "EnrollTotp": self.enroll_totp,
             "GrantMatterAccess": self._setter("grant_matter_access", pb.GrantMatterAccessResponse),
             "WithdrawMatterAccess": self._setter("withdraw_matter_access", pb.WithdrawMatterAccessResponse),
             "RaiseEthicalScreen": self.raise_ethical_screen,
             "LiftEthicalScreen": self._setter("lift_ethical_screen", pb.LiftEthicalScreenResponse),
             "VerifyAuditChain": self.verify_audit_chain,
         }
+
+    async def set_password(self, request: pb.SetPasswordRequest, _call: Call) -> pb.SetPasswordResponse:
+        """Sets a password; only its hash is kept."""
+        values = {"user_id": request.user_id, "argon2id": await self._people.passwords.hash(request.password)}
+        await self._change("set_password", pb.SetPasswordRequest(user_id=request.user_id), values)
+        return pb.SetPasswordResponse()
+
+    async def enroll_totp(self, request: pb.EnrollTotpRequest, _call: Call) -> pb.EnrollTotpResponse:
+        """Makes a new secret; it exists in readable form only in this answer."""
+        found = await self._store.read("person_by_id", {"user_id": request.user_id})
+        if not found:
+            raise _missing("person")
+        secret = self._people.random(totp.SECRET_BYTES)
+        sealed = self._people.seal.close(request.user_id, secret, self._people.random(NONCE_BYTES))
+        await self._change("enroll_totp", request, {"user_id": request.user_id, "sealed_secret": sealed})
+        return pb.EnrollTotpResponse(secret=totp.base32(secret), uri=totp.uri(secret, found[0]["email"]))
 
     async def _change(self, statement: str, request: Message, values: Mapping[str, Any]) -> None:
         """Runs one change with its audit row."""

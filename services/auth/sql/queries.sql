@@ -58,3 +58,39 @@ SELECT seq, (extract(epoch FROM at) * 1000000)::bigint AS at_us, actor, action, 
 
 -- name: ready
 SELECT 1 FROM auth.api_keys LIMIT 1;
+
+-- name: person_by_email
+SELECT u.id, u.name, u.email, p.argon2id, t.user_id IS NOT NULL AS totp_enrolled, auth.reachable(u.id, NULL) AS case_ids
+  FROM auth.users u LEFT JOIN auth.passwords p ON p.user_id = u.id LEFT JOIN auth.totp t ON t.user_id = u.id
+ WHERE lower(u.email) = lower(:email);
+
+-- name: person_by_id
+SELECT u.id, u.name, u.email, t.user_id IS NOT NULL AS totp_enrolled, auth.reachable(u.id, NULL) AS case_ids
+  FROM auth.users u LEFT JOIN auth.totp t ON t.user_id = u.id
+ WHERE u.id = :user_id;
+
+-- name: attempts
+SELECT failures, window_start FROM auth.attempts WHERE subject = :subject;
+
+-- name: note_failure
+INSERT INTO auth.attempts AS a (subject, failures, window_start) VALUES (:subject, 1, :now)
+ON CONFLICT (subject) DO UPDATE
+   SET failures = CASE WHEN a.window_start < :window_from THEN 1 ELSE a.failures + 1 END,
+       window_start = CASE WHEN a.window_start < :window_from THEN excluded.window_start ELSE a.window_start END;
+
+-- name: forget_failures
+DELETE FROM auth.attempts WHERE subject = :subject;
+
+-- name: totp
+SELECT sealed_secret, last_step FROM auth.totp WHERE user_id = :user_id;
+
+-- name: use_totp_step
+UPDATE auth.totp SET last_step = :step WHERE user_id = :user_id AND last_step < :step RETURNING last_step;
+
+-- name: set_password
+INSERT INTO auth.passwords (user_id, argon2id) VALUES (:user_id, :argon2id)
+ON CONFLICT (user_id) DO UPDATE SET argon2id = excluded.argon2id, set_at = now();
+
+-- name: enroll_totp
+INSERT INTO auth.totp (user_id, sealed_secret) VALUES (:user_id, :sealed_secret)
+ON CONFLICT (user_id) DO UPDATE SET sealed_secret = excluded.sealed_secret, last_step = 0, enrolled_at = now();
