@@ -1,6 +1,7 @@
 """The people and keys that a demonstration stack starts with: made once, found again later."""
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,9 @@ def ensure(data: DataDir, stub: Any, matters: Mapping[str, str]) -> dict[str, An
     # Access is given once: what an operator took away since then stays away.
     people = {p.name: there[p.email].id if kept["people"] and p.email in there else _make(stub, p, there, matters) for p in PEOPLE}
     kept["people"] = people
+    for person, user_id in people.items():
+        if person not in kept.setdefault("sign_in", {}):
+            kept["sign_in"][person] = _sign_in(stub, user_id)
     live = {k.id for k in admin.call(stub.ListKeys, admin_pb2.ListKeysRequest()).keys if not k.HasField("revoke_time")}
     for wanted in KEYS:
         if kept["keys"].get(wanted.name, {}).get("id") not in live:
@@ -61,7 +65,10 @@ def ensure(data: DataDir, stub: Any, matters: Mapping[str, str]) -> dict[str, An
     write_private(_file(data), json.dumps(kept, indent=2))
     return {
         "keys": {name: entry["api_key"] for name, entry in kept["keys"].items()},
-        "people": {p.name: {"id": people[p.name], "email": p.email, "role": p.role, "matters": list(p.matters)} for p in PEOPLE},
+        "people": {
+            p.name: {"id": people[p.name], "email": p.email, "role": p.role, "matters": list(p.matters), **kept["sign_in"][p.name]}
+            for p in PEOPLE
+        },
     }
 
 
@@ -80,6 +87,14 @@ def _make(stub: Any, person: Person, there: Mapping[str, Any], matters: Mapping[
     for matter in person.matters:
         admin.call(stub.GrantMatterAccess, admin_pb2.GrantMatterAccessRequest(user_id=user.id, case_id=matters[matter]))
     return str(user.id)
+
+
+def _sign_in(stub: Any, user_id: str) -> dict[str, str]:
+    """A password and a secret for one-time codes, for signing in to approvals."""
+    password = secrets.token_urlsafe(12)
+    admin.call(stub.SetPassword, admin_pb2.SetPasswordRequest(user_id=user_id, password=password))
+    enrolled = admin.call(stub.EnrollTotp, admin_pb2.EnrollTotpRequest(user_id=user_id))
+    return {"password": password, "totp_secret": enrolled.secret}
 
 
 def _make_key(stub: Any, wanted: DemoKey, owner: str, matters: Mapping[str, str]) -> dict[str, str]:

@@ -57,6 +57,16 @@ class DataDir:
         return self.secrets / "admin.dsn"
 
     @property
+    def decision_key(self) -> Path:
+        """What approvals signs decisions with; only approvals may read it."""
+        return self.secrets / "decision.key"
+
+    @property
+    def decision_pub(self) -> Path:
+        """What the executor checks decisions with."""
+        return self.secrets / "decision.pub"
+
+    @property
     def pepper(self) -> Path:
         """What keys are hashed with; only auth may read it."""
         return self.secrets / "pepper"

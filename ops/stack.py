@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from kit import limits
 from ops import admin, connect, database, demonstration, migrate, pki, probe, programs
 from ops.database import Target
@@ -105,6 +107,10 @@ class Stack:
         pki.ensure(self.data.pki, tuple(p.name for p in table.programs), table.clients, datetime.now(UTC))
         if not self.data.pepper.exists():
             write_private(self.data.pepper, secrets.token_hex(32) + "\n")
+        if not self.data.decision_key.exists():
+            key = Ed25519PrivateKey.generate()
+            write_private(self.data.decision_pub, key.public_key().public_bytes_raw().hex() + "\n")
+            write_private(self.data.decision_key, key.private_bytes_raw().hex() + "\n")
 
     async def _load(self) -> dict[str, str]:
         dsn = database.dsn_file(self.data.secrets, "substrate_loader")
