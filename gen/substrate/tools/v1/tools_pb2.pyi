@@ -135,6 +135,7 @@ class ToolOptions(_message.Message):
     TASK_SUPPORT_FIELD_NUMBER: _builtins.int
     RATE_LANE_FIELD_NUMBER: _builtins.int
     RESOURCE_FIELD_NUMBER: _builtins.int
+    HANDOFF_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name in tools/list, e.g. "get_matter". Empty on a method that is guarded by the same rules and is not offered to agents."""
     title: _builtins.str
@@ -151,6 +152,10 @@ class ToolOptions(_message.Message):
     """Which rate limit it is charged to."""
     resource: _builtins.str
     """Address as a resource, e.g. "bron://matters/{case_id}/facts". Empty where the tool is not one."""
+    handoff: _builtins.bool
+    """Whether a client that can open links may be led from its receipt to the page where a person decides. The request then has case_id, the
+    response status and approval_id.
+    """
     def __init__(
         self,
         *,
@@ -162,10 +167,11 @@ class ToolOptions(_message.Message):
         task_support: Global___TaskSupport.ValueType = ...,
         rate_lane: Global___RateLane.ValueType = ...,
         resource: _builtins.str = ...,
+        handoff: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_safe", b"client_safe", "cost", b"cost", "name", b"name", "rate_lane", b"rate_lane", "resource", b"resource", "scope", b"scope", "task_support", b"task_support", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_safe", b"client_safe", "cost", b"cost", "handoff", b"handoff", "name", b"name", "rate_lane", b"rate_lane", "resource", b"resource", "scope", b"scope", "task_support", b"task_support", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
