@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import grpc
+from google.protobuf.message import Message
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -20,13 +21,19 @@ from edge.call import ToolCalls
 from edge.channel import MemoryChannel
 from edge.config import EdgeConfig, Timing
 from edge.endpoint import Endpoint
+from edge.handoff import PAGE, Handoffs, check_pages
 from edge.legacy import Legacy
+from edge.link_requests import LinkRequests
 from edge.modern import Modern
 from edge.origins import Origins
+from edge.pages import approve
 from edge.readiness import Readiness
+from edge.rounds import Rounds
+from edge.sealing import Ring
 from kit import client, config
 from kit.authority import Authority
 from kit.catalogue import Catalogue
+from kit.clock import Clock, system_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +44,31 @@ class Edge:
     channel: MemoryChannel
 
 
-def build(settings: EdgeConfig, catalogue: Catalogue, public_url: str, timing: Timing, now: Callable[[], float] = time.monotonic) -> Edge:
+def build(
+    settings: EdgeConfig,
+    catalogue: Catalogue,
+    public_url: str,
+    timing: Timing,
+    now: Callable[[], float] = time.monotonic,
+    clock: Clock = system_clock,
+) -> Edge:
     """Makes the application. A tool of a program that has no address stops the start."""
     channels = _channels(settings)
     toolbox = tools.build(catalogue)
-    methods = {t.path: client.method(channels[_program(t.service)], t.path, t.response_class) for t in catalogue.tools}
-    calls = ToolCalls(toolbox, methods)
+
+    def method(path: str, response: type[Message]) -> client.Method:
+        return client.method(channels[_program(path)], path, response)
+
+    calls = ToolCalls(toolbox, {t.path: method(t.path, t.response_class) for t in catalogue.tools})
     memory = MemoryChannel(now, timing.session_idle_seconds)
     authority = Authority(config.Peer(settings.backends.auth), settings.tls)
     authorization = Authorization(public_url, (t.scope for t in catalogue.tools), settings.http.authorization_servers)
     origins = Origins(settings.http.allowed_hosts, settings.http.allowed_origins, public_url)
-    endpoint = Endpoint(origins, authorization, authority, Legacy(toolbox, calls, memory, now, timing), Modern(toolbox, calls))
+    handoffs = _handoffs(settings, public_url, method)
+    links = LinkRequests(handoffs, memory, now, timing.handoff_poll_seconds) if handoffs else None
+    ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if handoffs else None
+    modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock))
+    endpoint = Endpoint(origins, authorization, authority, Legacy(toolbox, calls, memory, now, timing, links), modern)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -55,20 +76,32 @@ def build(settings: EdgeConfig, catalogue: Catalogue, public_url: str, timing: T
             for channel in channels.values():
                 stack.push_async_callback(channel.close)
             stack.push_async_callback(authority.close)
+            if links is not None:
+                stack.push_async_callback(links.close)
             sweeper = asyncio.create_task(_sweep(memory, timing.session_sweep_seconds))
             stack.push_async_callback(_cancelled, sweeper)
             yield
 
     neighbours = _neighbours(authorization, Readiness(channels, now))
+    if handoffs is not None:
+        neighbours.append(Route(PAGE, approve(settings.handoff.approvals_url), methods=["GET"]))
     routes = [Route(ENDPOINT, endpoint), Route(f"{ENDPOINT}/", endpoint), *neighbours]
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False  # clients lose their body or their key on a redirect
     return Edge(app, memory)
 
 
-def _program(service: str) -> str:
-    """The program that serves a service: `substrate.reads.v1.MatterService` is served by reads."""
-    return service.split(".")[1]
+def _program(path: str) -> str:
+    """The program that serves a method, by its package: `/substrate.reads.v1.MatterService/GetMatter` is served by reads."""
+    return path.split(".")[1]
+
+
+def _handoffs(settings: EdgeConfig, public_url: str, method: Callable[[str, type[Message]], client.Method]) -> Handoffs | None:
+    """Links to the approval page, where there is one to lead to."""
+    if not settings.handoff.approvals_url:
+        return None
+    check_pages(settings.handoff.approvals_url, public_url)
+    return Handoffs(method, public_url)
 
 
 def _channels(settings: EdgeConfig) -> dict[str, grpc.aio.Channel]:

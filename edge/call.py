@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from google.protobuf.message import Message
 
 from edge.caller import Caller
 from edge.errors import Fault, Treatment, internal_of, tool_result, treatment
+from edge.handoff import Called
 from edge.jsonrpc import INVALID_PARAMS
 from edge.revisions import Revision
 from edge.tools import Card, Toolbox
+from kit.catalogue import Tool
 from kit.client import Method
 from kit.errors import Refusal
 
+log = logging.getLogger(__name__)
 _NAME_SHOWN_MAX = 128
 Check = Callable[[Card, Mapping[str, Any]], None]
 
@@ -24,13 +28,25 @@ def _unchecked(_card: Card, _arguments: Mapping[str, Any]) -> None:
     """The handshake era has nothing to hold against a call before its arguments are read."""
 
 
+class Handover(Protocol):
+    """What an era has to say of a call besides its answer."""
+
+    async def resume(self, tool: Tool, request: Message) -> dict[str, Any] | None:
+        """The result of a call that is the second half of one before; None where it is a call of its own."""
+
+    async def offer(self, called: Called, receipt: bytes) -> dict[str, Any] | None:
+        """A result in place of the receipt; None where the receipt is the result."""
+
+
 class ToolCalls:
     """Calls tools. Which of them may be called, and what they may read, is decided where they are served."""
 
     def __init__(self, toolbox: Toolbox, methods: Mapping[str, Method]) -> None:
         self._toolbox, self._methods = toolbox, methods
 
-    async def call(self, caller: Caller, params: Mapping[str, Any], revision: Revision, check: Check = _unchecked) -> dict[str, Any]:
+    async def call(
+        self, caller: Caller, params: Mapping[str, Any], revision: Revision, handover: Handover, check: Check = _unchecked
+    ) -> dict[str, Any]:
         """The result of tools/call in the words of the revision."""
         try:
             card, request = self._read(params, check)
@@ -41,10 +57,24 @@ class ToolCalls:
             await caller.authenticate()
             return revision.result(tool_result(refusal))
         try:
+            if (resumed := await handover.resume(card.tool, request)) is not None:
+                return resumed
             answer = await self._methods[card.tool.path](request, metadata=caller.metadata)
         except Refusal as refusal:
             return revision.result(self._refused(refusal))
-        return revision.called(orjson.dumps(card.tool.encode(answer)))
+        data = orjson.dumps(card.tool.encode(answer))
+        return await self._offered(handover, Called(card.tool, request, answer), data) or revision.called(data)
+
+    @staticmethod
+    async def _offered(handover: Handover, called: Called, data: bytes) -> dict[str, Any] | None:
+        """Whatever fails here, the call was answered, and its answer goes out."""
+        if not called.tool.handoff:
+            return None
+        try:
+            return await handover.offer(called, data)
+        except Exception:
+            log.exception("no handover")
+            return None
 
     def _read(self, params: Mapping[str, Any], check: Check) -> tuple[Card, Message]:
         name, arguments = params.get("name"), params.get("arguments", {})

@@ -58,6 +58,9 @@ class Channel(Protocol):
     async def release(self, stream: Stream) -> None:
         """Forgets a stream that is over."""
 
+    async def listens(self, session_id: str) -> bool:
+        """Whether the session holds a stream."""
+
     async def deliver(self, session_id: str, message: bytes) -> bool:
         """Sends a message on the session's stream, and on no other. False where none is open."""
 
@@ -107,6 +110,7 @@ class MemoryChannel:
         session = self._sessions.pop(session_id, None)
         if session is None:
             return False
+        session.asked.clear()
         own = self._by_key[session.key_id]
         del own[session_id]
         if not own:
@@ -140,6 +144,10 @@ class MemoryChannel:
         """Forgets a stream that is over, unless a newer one has its place."""
         if self._streams.get(stream.session.id) is stream:
             del self._streams[stream.session.id]
+
+    async def listens(self, session_id: str) -> bool:
+        """Whether the session holds a stream here."""
+        return session_id in self._streams
 
     async def deliver(self, session_id: str, message: bytes) -> bool:
         """Sends on the session's stream."""

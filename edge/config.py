@@ -26,6 +26,15 @@ class Backends:
 
     auth: str
     reads: str
+    proposals: str
+
+
+@dataclass(frozen=True)
+class Handoff:
+    """Where people decide. Without an address no client is led there."""
+
+    approvals_url: str = ""
+    state_keys_file: str = ""  # keys of 32 bytes in base64url, one a line; the first seals, each opens
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,7 @@ class EdgeConfig:
     http: Http
     tls: Tls
     backends: Backends
+    handoff: Handoff = Handoff()
 
 
 @dataclass(frozen=True)
@@ -47,5 +57,6 @@ class Timing:
     session_sweep_seconds: float = limits.SESSION_SWEEP_SECONDS
     heartbeat_seconds: float = limits.HEARTBEAT_SECONDS
     reauthorize_seconds: float = limits.REAUTHORIZE_SECONDS
+    handoff_poll_seconds: float = limits.HANDOFF_POLL_SECONDS
     stall_seconds: float = limits.HTTP_SEND_STALL_SECONDS
     drain_seconds: float = limits.HTTP_DRAIN_SECONDS

@@ -87,6 +87,16 @@ def _response(tree: dict[str, Any], id_: Id | None) -> Response:
     return Response(id_, tree)
 
 
+def request(id_: Id, method: str, params: dict[str, Any]) -> bytes:
+    """A request of ours."""
+    return orjson.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """A notification of ours."""
+    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params})
+
+
 def result(id_: Id, value: Any) -> bytes:
     """A successful response. `value` may hold orjson fragments."""
     return orjson.dumps({"jsonrpc": "2.0", "id": id_, "result": value})

@@ -7,18 +7,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from google.protobuf.message import Message as Proto
+
 from edge import eras, identity, jsonrpc, sessions, streams
 from edge.call import ToolCalls
 from edge.caller import Caller
 from edge.channel import Channel, Full
 from edge.config import Timing
 from edge.errors import REQUEST_CANCELLED, Fault
+from edge.handoff import Called
 from edge.http import ACCEPTED, Answer, Exchange, Header, refuse
+from edge.link_requests import LinkRequests
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
 from edge.sessions import Session
 from edge.tools import Toolbox
 from kit import limits
+from kit.catalogue import Tool
 
 SESSION_HEADER = "mcp-session-id"
 Now = Callable[[], float]
@@ -26,11 +31,22 @@ Now = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One request of a session."""
+    """One message of a session. `before` takes what is sent ahead of its answer, where the answer can be a stream."""
 
     session: Session
     caller: Caller
     params: Mapping[str, Any]
+    before: list[bytes] | None = None
+    links: LinkRequests | None = None
+
+    async def resume(self, _tool: Tool, _request: Proto) -> None:
+        """No call of this era is the second half of another."""
+
+    async def offer(self, called: Called, _receipt: bytes) -> None:
+        """The receipt is the answer; a request to open a link may go ahead of it."""
+        if self.before is not None and self.links is not None:
+            asked = await self.links.ask(self.session, self.caller, called)
+            self.before.extend([asked] if asked is not None else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +60,11 @@ class Method:
 class Legacy:
     """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
 
-    def __init__(self, toolbox: Toolbox, calls: ToolCalls, channel: Channel, now: Now, timing: Timing) -> None:
+    def __init__(
+        self, toolbox: Toolbox, calls: ToolCalls, channel: Channel, now: Now, timing: Timing, links: LinkRequests | None = None
+    ) -> None:
         self._toolbox, self._calls, self._channel, self._now, self._timing = toolbox, calls, channel, now, timing
+        self._links = links
         self._methods = {
             "ping": Method(self._ping),
             "tools/list": Method(self._list_tools),
@@ -61,28 +80,31 @@ class Legacy:
         if isinstance(message, jsonrpc.Request) and message.method == "initialize":
             return await self._initialize(exchange, caller, message, accepts)
         session = await self._session(exchange, caller, getattr(message, "id", None))
+        before: list[bytes] | None = [] if accepts.sse else None
         with session.in_use(self._now):
-            body = await self._message(session, caller, message)
-        return ACCEPTED if body is None else streams.whole(body, accepts)
+            body = await self._message(session, caller, message, before)
+        return ACCEPTED if body is None else streams.whole(body, accepts, before=before or ())
 
-    async def _message(self, session: Session, caller: Caller, message: jsonrpc.Message) -> bytes | None:
+    async def _message(self, session: Session, caller: Caller, message: jsonrpc.Message, before: list[bytes] | None = None) -> bytes | None:
         """The answer to one message; None where it gets none."""
         if isinstance(message, jsonrpc.Request):
-            return await self._request(session, caller, message)
+            return await self._request(Turn(session, caller, message.params, before, self._links), message)
         await caller.authenticate()
         if isinstance(message, jsonrpc.Response):
+            if self._links is not None and await self._links.answered(session, caller, message):
+                return None
             raise jsonrpc.Invalid("No request of the server is waiting for this response.", message.id)
         if (noticed := self._notifications.get(message.method)) is not None:
             noticed(Turn(session, caller, message.params))
         return None
 
-    async def _request(self, session: Session, caller: Caller, request: jsonrpc.Request) -> bytes:
+    async def _request(self, turn: Turn, request: jsonrpc.Request) -> bytes:
         try:
-            return jsonrpc.result(request.id, await self._cancellable(session, caller, request))
+            return jsonrpc.result(request.id, await self._cancellable(turn, request))
         except Fault as fault:
             return jsonrpc.error(request.id, fault.code, fault.message, fault.data)
 
-    async def _cancellable(self, session: Session, caller: Caller, request: jsonrpc.Request) -> Any:
+    async def _cancellable(self, turn: Turn, request: jsonrpc.Request) -> Any:
         """Runs a request until it is done or the client takes it back. That the client is gone does not end it in this era."""
         task, taken_back = asyncio.current_task(), False
         assert task is not None
@@ -91,24 +113,24 @@ class Legacy:
             nonlocal taken_back
             taken_back = task.cancel()
 
-        with session.running(request.id, take_back):
+        with turn.session.running(request.id, take_back):
             try:
-                return await self._run(session, caller, request)
+                return await self._run(turn, request)
             except asyncio.CancelledError:
                 if not taken_back:
                     raise
                 task.uncancel()
                 raise Fault(REQUEST_CANCELLED, "The request was cancelled.") from None
 
-    async def _run(self, session: Session, caller: Caller, request: jsonrpc.Request) -> Any:
+    async def _run(self, turn: Turn, request: jsonrpc.Request) -> Any:
         method = self._methods.get(request.method)
         if method is None or not method.forwards:
-            await caller.authenticate()
+            await turn.caller.authenticate()
         if request.method == "initialize":
             raise Fault(jsonrpc.INVALID_REQUEST, "initialize stands alone in its POST.")
         if method is None:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Unknown method.")
-        return await method.run(Turn(session, caller, request.params))
+        return await method.run(turn)
 
     async def _batch(self, exchange: Exchange, caller: Caller, tree: list[Any], accepts: Accepts) -> Answer:
         """Several messages in one body, which only the oldest revision knows."""
@@ -194,7 +216,7 @@ class Legacy:
         return self._toolbox.listings[turn.session.version]
 
     async def _call_tool(self, turn: Turn) -> Any:
-        return await self._calls.call(turn.caller, turn.params, REVISIONS[turn.session.version])
+        return await self._calls.call(turn.caller, turn.params, REVISIONS[turn.session.version], turn)
 
     def _cancelled(self, turn: Turn) -> None:
         turn.session.cancel(turn.params.get("requestId"))

@@ -14,6 +14,7 @@ from edge.errors import MODERN_STATUS, UNSUPPORTED_VERSION, Fault
 from edge.http import ACCEPTED, JSON_TYPE, Answer, Disconnected, Exchange
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
+from edge.rounds import Rounds
 from edge.tools import Card, Toolbox
 
 CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities"
@@ -41,8 +42,8 @@ class Method:
 class Modern:
     """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
 
-    def __init__(self, toolbox: Toolbox, calls: ToolCalls) -> None:
-        self._toolbox, self._calls = toolbox, calls
+    def __init__(self, toolbox: Toolbox, calls: ToolCalls, rounds: Rounds) -> None:
+        self._toolbox, self._calls, self._rounds = toolbox, calls, rounds
         self._methods = {
             "server/discover": Method(self._discover),
             "tools/list": Method(self._list_tools),
@@ -91,7 +92,9 @@ class Modern:
         def check(card: Card, arguments: Mapping[str, Any]) -> None:
             routing_headers.check_arguments(turn.exchange.headers, card.mirrored, arguments)
 
-        call = self._calls.call(turn.caller, turn.params, REVISIONS[turn.version], check)
+        revision = REVISIONS[turn.version]
+        round_ = self._rounds.of(turn.caller, turn.params, turn.capabilities, revision)
+        call = self._calls.call(turn.caller, turn.params, revision, round_, check)
         return await _while_connected(turn.exchange, call)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from edge.handoff import Link
 from edge.jsonrpc import Id
 from kit.credentials import ApiKey
 
@@ -41,6 +42,14 @@ class InFlight:
     cancel: Callable[[], object]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of ours that the client has not answered."""
+
+    link: Link
+    until: float
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """What an initialize settled."""
@@ -53,6 +62,7 @@ class Session:
     last_used: float
     busy: int = 0
     in_flight: dict[object, InFlight] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)
 
     def owned_by(self, key: ApiKey) -> bool:
         """Whether this very key made the session. Another key of the same person did not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,11 +28,11 @@ def event(message: bytes) -> bytes:
     return b"event: message\ndata: " + message + b"\n\n"
 
 
-def whole(body: bytes, accepts: Accepts, *headers: Header) -> Answer:
-    """A single answer in a form that the client takes."""
-    if accepts.json:
+def whole(body: bytes, accepts: Accepts, *headers: Header, before: Sequence[bytes] = ()) -> Answer:
+    """A single answer in a form that the client takes. What goes to the client before it makes both a stream, one that ends at once."""
+    if accepts.json and not before:
         return Answer(200, body, (JSON_TYPE, *headers))
-    return Answer(200, event(body), (SSE_TYPE, (b"x-accel-buffering", b"no"), *headers))
+    return Answer(200, b"".join(map(event, (*before, body))), (SSE_TYPE, (b"x-accel-buffering", b"no"), *headers))
 
 
 async def hold(exchange: Exchange, stream: Stream, caller: Caller, timing: Timing, extra: tuple[Header, ...]) -> None:

@@ -10,6 +10,7 @@ import orjson
 
 from edge.revisions import REVISIONS, Revision
 from edge.routing_headers import Path
+from kit import actions
 from kit.catalogue import Catalogue, Tool
 from kit.decode import Decoder
 from kit.schema import Projector, Schema
@@ -38,7 +39,7 @@ class Toolbox:
 
 def build(catalogue: Catalogue) -> Toolbox:
     """Projects the catalogue. What cannot be projected stops the start, naming the field."""
-    projector = Projector(catalogue.comments)
+    projector = Projector(catalogue.comments, {name: action.message for name, action in actions.load().by_name.items()})
     cards = {tool.name: _card(tool, projector) for tool in catalogue.tools}
     lists = {
         version: orjson.Fragment(orjson.dumps(revision.listed({"tools": [_shown(card, revision) for card in cards.values()]})))
@@ -49,6 +50,8 @@ def build(catalogue: Catalogue) -> Toolbox:
 
 def _card(tool: Tool, projector: Projector) -> Card:
     arguments = projector.arguments(tool.request)
+    if tool.handoff and not ("case_id" in tool.request.fields_by_name and {"status", "approval_id"} <= set(tool.response.fields_by_name)):
+        raise ValueError(f"{tool.name}: a handoff needs case_id in the request, status and approval_id in the response")
     return Card(tool, Decoder(tool.request), arguments, projector.answer(tool.response), dict(_mirrored(arguments, ())))
 
 

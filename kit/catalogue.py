@@ -1,4 +1,4 @@
-"""The tools that the protos declare, read once at start-up: the only source for lists, checks and docs."""
+"""The tools that the protos declare, and methods guarded like them, read once at start-up: the only source for lists, checks, docs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Encode = Callable[[Any], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool, as its RPC declares it."""
+    """One tool, as its RPC declares it. A method without a name is guarded by the same rules, and offered to no agent."""
 
     name: str
     title: str
@@ -36,6 +36,7 @@ class Tool:
     task_support: str
     rate_lane: str
     resource: str
+    handoff: bool
     read_only: bool
     names_case: bool
     request: Descriptor
@@ -47,7 +48,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All tools in the order of their declaration, with the comments of everything declared."""
+    """All tools in the order of their declaration, with the comments of everything declared. `by_path` has the guarded methods too."""
 
     tools: tuple[Tool, ...]
     by_name: dict[str, Tool]
@@ -87,6 +88,7 @@ def _tool(method: MethodDescriptor, option: tools_pb2.ToolOptions, comments: dic
         task_support=_word(tools_pb2.TaskSupport, option.task_support or tools_pb2.TASK_SUPPORT_FORBIDDEN, "TASK_SUPPORT_"),
         rate_lane=_word(tools_pb2.RateLane, option.rate_lane or tools_pb2.RATE_LANE_READ, "RATE_LANE_"),
         resource=option.resource,
+        handoff=option.handoff,
         read_only=method.GetOptions().idempotency_level == NO_SIDE_EFFECTS,
         names_case="case_id" in method.input_type.fields_by_name,
         request=method.input_type,
@@ -109,17 +111,18 @@ def load() -> Catalogue:
     image = _image()
     comments = {name: text for file in image.file for name, text in _comments(file)}
     encoders = _encoders()
-    tools = []
+    guarded = []
     for module in _modules("_pb2"):
         for service in module.DESCRIPTOR.services_by_name.values():
             for method in service.methods:
-                option = method.GetOptions().Extensions[tools_pb2.tool]
-                if option.name:
-                    tools.append(_tool(method, option, comments, encoders))
+                options = method.GetOptions()
+                if options.HasExtension(tools_pb2.tool):
+                    guarded.append(_tool(method, options.Extensions[tools_pb2.tool], comments, encoders))
+    tools = tuple(t for t in guarded if t.name)
     by_name = {t.name: t for t in tools}
     if len(by_name) != len(tools):
         raise ValueError("two RPCs declare the same tool name")
-    return Catalogue(tuple(tools), by_name, {t.path: t for t in tools}, comments)
+    return Catalogue(tools, by_name, {t.path: t for t in guarded}, comments)
 
 
 # Field numbers of descriptor.proto by which a source location names what it belongs to.

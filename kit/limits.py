@@ -73,6 +73,29 @@ HEARTBEAT_SECONDS = 10.0
 REAUTHORIZE_SECONDS = 30.0
 LIST_TTL_SECONDS = 300.0  # how long a client may keep a tool list
 
+# The edge: links to the approval page
+HANDOFF_OPEN_SECONDS = 2.0  # how long a receipt may wait for its link to be made; never for a client
+HANDOFFS_ASKED_PER_SESSION_MAX = 25  # requests of ours that a client has not answered; beyond it receipts come without a link
+HANDOFF_WATCHES_MAX = 1_000  # accepted links that are watched for their end
+HANDOFF_POLL_SECONDS = 2.0  # the first pause of a watch; grows
+HANDOFF_POLL_MAX_SECONDS = 120.0
+HANDOFF_RECEIPT_MAX_BYTES = 64 * 1024  # of a receipt that a client carries for us
+
+# Approvals: people who sign in to decide
+PERSON_BODY_MAX_BYTES = 64 * 1024  # one form, or one JSON body
+PERSON_FIELDS_MAX = 200  # fields of a form
+PERSON_SESSION_IDLE_SECONDS = 1_800.0
+PERSON_SESSION_SECONDS = 43_200.0  # a working day, whatever is done in it
+PERSON_SESSION_KEPT_SECONDS = 2_592_000.0  # how long the row of a session that is over stays
+PERSON_SESSIONS_MAX = 10  # beyond it a person's oldest session ends
+REVIEW_SET_MAX = 25  # proposals on one page, and selected at once
+DECISION_REASON_MAX_CHARS = 4_000
+NONCE_SECONDS = 300.0  # from the confirmation page to the confirmation
+NONCES_LIVE_MAX = 100  # confirmations that one person has open
+HISTORY_PAGE_ROWS = 50
+OUTCOME_WAIT_SECONDS = 3.0  # how long a result page waits for the execution to end before it shows that it has not
+OUTCOME_WAITERS_MAX = 200
+
 # Database
 POOL_SIZE_DEFAULT = 8
 POOL_ACQUIRE_SECONDS = 2.0

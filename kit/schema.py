@@ -9,6 +9,7 @@ import protovalidate
 from buf.validate import validate_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from substrate.tools.v1 import tools_pb2
 
 Schema = dict[str, Any]
 TIMESTAMP = "google.protobuf.Timestamp"
@@ -64,15 +65,18 @@ def mandatory(message: Descriptor) -> frozenset[str]:
 
 
 class Projector:
-    """Makes schemas; holds the comments, which become descriptions."""
+    """Makes schemas; holds the comments, which become descriptions, and by name what an object argument may be."""
 
-    def __init__(self, comments: Mapping[str, str]) -> None:
-        self._comments = comments
+    def __init__(self, comments: Mapping[str, str], choices: Mapping[str, Descriptor] | None = None) -> None:
+        self._comments, self._choices = comments, choices or {}
 
     def arguments(self, message: Descriptor) -> Schema:
         """What a caller may send: nothing that is not listed, and everything that the rules demand."""
         needed = mandatory(message)
         properties = {f.name: self._argument(f, f.name in needed) for f in message.fields}
+        for field in message.fields:
+            if (chooser := _chosen_by(field)) is not None:
+                self._choose(field, properties, chooser)
         schema: Schema = {"type": "object", "properties": properties} if properties else {"type": "object"}
         if needed:
             schema["required"] = [f.name for f in message.fields if f.name in needed]
@@ -90,6 +94,21 @@ class Projector:
                 schema["default"] = zero
             schema |= _range(field, schema)
         return self._described(field, schema, words=True)
+
+    def _choose(self, field: FieldDescriptor, properties: dict[str, Schema], chooser: str) -> None:
+        """What the object holds goes by the word beside it.
+
+        The branches stand below the property and not in an `if` at the top: models' interfaces refuse a tool, and the whole list with it,
+        whose schema has allOf, anyOf or oneOf at its top. Each branch is titled with its word; whether the two agree the service checks.
+        """
+        if chooser not in properties or not self._choices:
+            raise ValueError(f"{field.full_name}: nothing is declared that {chooser!r} could choose")
+        said = {word: self._comments.get(message.full_name, "") for word, message in self._choices.items()}
+        properties[chooser] = {"type": "string", "enum": list(said)} | {
+            "description": " ".join([properties[chooser].get("description", ""), *(f"{word}: {text}" for word, text in said.items())])
+        }
+        branches = [{"title": word, "description": f"Where {chooser} is {word}."} | self.arguments(m) for word, m in self._choices.items()]
+        properties[field.name] |= {"anyOf": branches}
 
     def answer(self, message: Descriptor) -> Schema:
         """What a caller gets: every field, always; null only where the message says that there may be none."""
@@ -122,6 +141,8 @@ class Projector:
         if field.enum_type is not None:
             words = {w: n for w, n in enum_words(field.enum_type).items() if _listed(rules.enum, n)}
             return {"type": "string", "enum": list(words)}
+        if _chosen_by(field) is not None:
+            return {"type": "object"}
         if field.type in LONG_INTEGERS:  # JSON numbers are doubles to most readers, so the encoders write these as text
             return {"type": "string", "pattern": "^-?[0-9]+$"}
         if field.type not in _PLAIN:
@@ -134,6 +155,12 @@ class Projector:
             said = {w: self._comments.get(f"{field.enum_type.full_name}.{n}", "") for w, n in _names(field.enum_type).items()}
             text = " ".join([text, *(f"{word}: {comment}" for word, comment in said.items() if comment)])
         return schema | ({"description": text} if text else {})
+
+
+def _chosen_by(field: FieldDescriptor) -> str | None:
+    """The name of the field that says what this one's object holds; None where it holds none."""
+    options = field.GetOptions()
+    return options.Extensions[tools_pb2.json_object].chosen_by if options.HasExtension(tools_pb2.json_object) else None
 
 
 def _names(enum: EnumDescriptor) -> dict[str, str]:

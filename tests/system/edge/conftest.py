@@ -25,6 +25,7 @@ def world(site: Site) -> Iterator[World]:
     fresh = World()
     for name in ("auth_up", "denials", "rows", "get_matter", "presented", "cancelled"):
         setattr(site.world, name, getattr(fresh, name))
+    site.world.ledger.clear()
 
 
 @pytest.fixture(scope="session")

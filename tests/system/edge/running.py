@@ -12,8 +12,9 @@ import uvloop
 
 from edge import app, listener
 from edge.channel import MemoryChannel
-from edge.config import Backends, EdgeConfig, Http, Timing
+from edge.config import Backends, EdgeConfig, Handoff, Http, Timing
 from kit import catalogue
+from kit.clock import Clock, system_clock
 from tests.poll import until
 from tests.system.edge.world import Backend, World
 
@@ -67,21 +68,25 @@ class Site:
     backend: Backend
     loop: LoopThread
 
-    def settings(self, backends: Backends | None = None, **http: Any) -> EdgeConfig:
+    def settings(self, backends: Backends | None = None, handoff: Handoff | None = None, **http: Any) -> EdgeConfig:
         """Configuration of an edge in front of this backend."""
-        backends = backends or Backends(auth=self.backend.auth_address, reads=self.backend.reads_address)
-        return EdgeConfig(Http(listen="127.0.0.1:0", **http), self.backend.tls("edge"), backends)
+        behind = self.backend
+        backends = backends or Backends(behind.auth_address, behind.reads_address, behind.proposals_address)
+        return EdgeConfig(Http(listen="127.0.0.1:0", **http), behind.tls("edge"), backends, handoff or Handoff())
 
     @contextmanager
-    def edge(self, timing: Timing | None = None, backends: Backends | None = None, **http: Any) -> Iterator[Running]:
+    def edge(
+        self, timing: Timing | None = None, backends: Backends | None = None, clock: Clock = system_clock, **settings_: Any
+    ) -> Iterator[Running]:
         """An edge of its own."""
-        settings, timing = self.settings(backends, **http), timing or Timing()
+        settings, timing = self.settings(backends, **settings_), timing or Timing()
         sock = listener.bind(settings.http.listen)
         bound = listener.address(sock)
         started = threading.Event()
 
         async def make() -> tuple[app.Edge, listener.Listener]:
-            edge = app.build(settings, catalogue.load(), settings.http.public_url or f"http://{bound}", timing)
+            public_url = settings.http.public_url or f"http://{bound}"
+            edge = app.build(settings, catalogue.load(), public_url, timing, clock=clock)
             return edge, listener.Listener(listener.configured(edge.app, timing), started.set, edge.channel.end_streams)
 
         edge, server = self.loop.run(make())

@@ -155,7 +155,9 @@ def test_health_needs_no_key_and_answers_to_any_host(wire: Wire) -> None:
 
 
 def test_an_edge_whose_programs_are_gone_says_it_is_not_ready(site: Site, world: World, http: httpx.Client) -> None:
-    with site.edge(backends=Backends(auth="127.0.0.1:1", reads=site.backend.reads_address)) as edge:
+    with site.edge(
+        backends=Backends(auth="127.0.0.1:1", reads=site.backend.reads_address, proposals=site.backend.proposals_address)
+    ) as edge:
         answer = http.get(edge.url.removesuffix("/mcp") + "/readyz")
         assert (answer.status_code, answer.text) == (503, "waiting for auth\n")
         assert http.get(edge.url.removesuffix("/mcp") + "/healthz").status_code == 200

@@ -71,14 +71,16 @@ def test_a_program_that_does_not_answer_is_not_waited_for(site: Site, http: http
     monkeypatch.setattr(limits, "READINESS_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        with site.edge(backends=Backends(auth=site.backend.auth_address, reads=address)) as edge:
+        with site.edge(backends=Backends(auth=site.backend.auth_address, reads=address, proposals=site.backend.proposals_address)) as edge:
             began = time.monotonic()
             assert http.get(edge.url.removesuffix("/mcp") + "/readyz").text == "waiting for reads\n"
             assert time.monotonic() - began < 3
 
 
 def test_a_tool_whose_program_is_away_is_a_refusal_to_try_again(site: Site, world: World, http: httpx.Client) -> None:
-    with site.edge(backends=Backends(auth=site.backend.auth_address, reads="127.0.0.1:1")) as edge:
+    with site.edge(
+        backends=Backends(auth=site.backend.auth_address, reads="127.0.0.1:1", proposals=site.backend.proposals_address)
+    ) as edge:
         wire = Wire(edge, world.new_key(), http).initialize()
         result = wire.result("tools/call", CALL)
         assert result["isError"] is True

@@ -39,6 +39,7 @@ key_file = "{tls.key_file}"
 [backends]
 auth = "{backends.auth}"
 reads = "{backends.reads}"
+proposals = "{backends.proposals}"
 """
     path = folder / "edge.toml"
     path.write_text(text, encoding="utf-8")

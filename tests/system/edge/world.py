@@ -1,4 +1,4 @@
-"""What stands behind the edge in these tests: AuthService and MatterService over real gRPC, on a world that a test can change."""
+"""What stands behind the edge in these tests: auth, reads and proposals over real gRPC, on a world that a test can change."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,6 +19,7 @@ from kit.authority import Authority
 from kit.credentials import ApiKey
 from kit.errors import UNAUTHENTICATED_MESSAGE, Refusal, unavailable
 from ops import pki
+from tests.system.edge.ledger import Ledger
 
 CASE = "11111111-1111-4111-8111-111111111111"
 Answer = Callable[[Any], Awaitable[Message]]
@@ -46,6 +47,7 @@ class World:
     get_matter: Answer | None = None
     presented: list[str] = field(default_factory=list)
     cancelled: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
 
     def new_key(self, owner: str = "ada") -> Known:
         """A key that works."""
@@ -91,13 +93,14 @@ def matter(number: int) -> matters_pb2.Matter:
 
 
 class Backend:
-    """The two programs, each with its own certificate."""
+    """The three programs, each with its own certificate."""
 
     def __init__(self, world: World, folder: Path) -> None:
-        pki.ensure(folder, ("auth", "reads"), ("edge",), datetime.now(UTC))
+        pki.ensure(folder, ("auth", "reads", "proposals"), ("edge",), datetime.now(UTC))
         self._world, self._folder = world, folder
         self._auth, self.auth_address = self._server("auth")
         self._reads, self.reads_address = self._server("reads")
+        self._proposals, self.proposals_address = self._server("proposals")
 
     def tls(self, name: str) -> config.Tls:
         """The files of a program."""
@@ -121,7 +124,9 @@ class Backend:
         self._auth.add_generic_rpc_handlers((server.handlers("substrate.auth.v1.AuthService", judged, None),))
         reads: dict[str, server.Handler] = {"ListMatters": self._list_matters, "GetMatter": self._get_matter}
         self._reads.add_generic_rpc_handlers((server.handlers("substrate.reads.v1.MatterService", reads, self._authority),))
-        for one in (self._auth, self._reads):
+        for service, methods in self._world.ledger.services().items():
+            self._proposals.add_generic_rpc_handlers((server.handlers(service, methods, self._authority),))
+        for one in (self._auth, self._reads, self._proposals):
             servicer = health.aio.HealthServicer()
             await servicer.set("", health_pb2.HealthCheckResponse.SERVING)
             health_pb2_grpc.add_HealthServicer_to_server(servicer, one)
@@ -132,6 +137,7 @@ class Backend:
         await self._authority.close()
         await self._auth.stop(None)
         await self._reads.stop(None)
+        await self._proposals.stop(None)
 
     async def _authenticate(self, request: auth.AuthenticateRequest, _call: server.Call) -> Message:
         self._world.authenticated += 1

@@ -9,8 +9,9 @@ import pytest
 from google.protobuf import timestamp_pb2
 from hypothesis import given
 from hypothesis import strategies as st
+from substrate.tools.v1 import tools_pb2
 
-from kit import catalogue, server
+from kit import actions, catalogue, server
 from kit.catalogue import Tool
 from kit.decode import Decoder
 from kit.errors import Refusal
@@ -18,6 +19,8 @@ from kit.schema import Projector, mandatory
 from tests.unit.edge.shapes import F, field, message
 
 LOADED = catalogue.load()
+DECLARED = actions.load().by_name
+CHOICES = {name: action.message for name, action in DECLARED.items()}
 TOOLS = pytest.mark.parametrize("tool", LOADED.tools, ids=lambda t: t.name)
 TIMESTAMP = f".{timestamp_pb2.Timestamp.DESCRIPTOR.full_name}"
 
@@ -156,7 +159,7 @@ NUMBERS = itertools.count()
 
 @TOOLS
 def test_the_schemas_of_a_tool_are_schemas_and_closed(tool: Tool) -> None:
-    projector = Projector(LOADED.comments)
+    projector = Projector(LOADED.comments, CHOICES)
     arguments, answer = projector.arguments(tool.request), projector.answer(tool.response)
     for schema in (arguments, answer):
         jsonschema_rs.meta.validate(schema)
@@ -168,7 +171,7 @@ def test_the_schemas_of_a_tool_are_schemas_and_closed(tool: Tool) -> None:
 
 @TOOLS
 def test_an_empty_answer_has_exactly_the_fields_of_its_schema(tool: Tool) -> None:
-    answer = Projector(LOADED.comments).answer(tool.response)
+    answer = Projector(LOADED.comments, CHOICES).answer(tool.response)
     assert list(tool.encode(tool.response_class())) == list(answer["properties"])
 
 
@@ -197,9 +200,14 @@ def taken(tool: Tool, decoder: Decoder, arguments: dict[str, Any]) -> bool:
     return not [w for w in server.field_errors(request) if w.path != "request"]
 
 
-@TOOLS
+def holds_object(tool: Tool) -> bool:
+    """Whether an argument is an object that goes by a word beside it; the agreement of the two is the service's to check."""
+    return any(f.GetOptions().HasExtension(tools_pb2.json_object) for f in tool.request.fields)
+
+
+@pytest.mark.parametrize("tool", [t for t in LOADED.tools if not holds_object(t)], ids=lambda t: t.name)
 def test_what_the_schema_allows_is_what_is_taken(tool: Tool) -> None:
-    schema, decoder = Projector(LOADED.comments).arguments(tool.request), Decoder(tool.request)
+    schema, decoder = Projector(LOADED.comments, CHOICES).arguments(tool.request), Decoder(tool.request)
     validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
     properties = schema.get("properties", {})
     needed = {n: argument(n, properties[n]) for n in schema.get("required", [])}
@@ -212,3 +220,56 @@ def test_what_the_schema_allows_is_what_is_taken(tool: Tool) -> None:
         assert validator.is_valid(given_) is taken(tool, decoder, given_), given_
 
     compare()
+
+
+OBJECT = message(
+    "Chosen",
+    {
+        "kind": field(F.TYPE_STRING, {"string": {"min_len": 1, "max_len": 9}}),
+        "args": field(F.TYPE_BYTES, {"bytes": {"min_len": 2}}, chosen_by="kind"),
+    },
+)
+
+
+def test_an_object_argument_shows_what_each_word_beside_it_asks_for_below_the_property_and_never_at_the_top() -> None:
+    schema = Projector({f"{PART_NAME}": "A part."}, {"one": ALL.file.message_types_by_name["Part"]}).arguments(OBJECT)
+    assert schema["properties"] == {
+        "kind": {"type": "string", "enum": ["one"], "description": " one: A part."},
+        "args": {"type": "object", "anyOf": [{"title": "one", "description": "Where kind is one."} | PART]},
+    }
+    assert schema["required"] == ["kind", "args"]
+    assert not {"anyOf", "allOf", "oneOf", "if"} & set(schema)
+    jsonschema_rs.meta.validate(schema)
+
+
+PART_NAME = ALL.file.message_types_by_name["Part"].full_name
+
+
+def test_an_object_argument_without_choices_stops_the_start() -> None:
+    with pytest.raises(ValueError, match="args: nothing is declared"):
+        Projector({}).arguments(OBJECT)
+
+
+def test_an_object_argument_is_passed_on_as_its_own_text_with_names_in_order() -> None:
+    made: Any = Decoder(OBJECT)({"kind": "one", "args": {"b": [1, 2.5, None], "a": {"ü": True, "c": "\u200b"}}})
+    assert made.args == '{"a":{"c":"\u200b","ü":true},"b":[1,2.5,null]}'.encode()
+
+
+@pytest.mark.parametrize("value", ["{}", [], None, 5, True, ""])
+def test_an_object_argument_is_an_object_and_nothing_else(value: Any) -> None:
+    with pytest.raises(Refusal) as caught:
+        Decoder(OBJECT)({"kind": "one", "args": value})
+    assert [f.path for f in caught.value.fields] == ["args"]
+    assert "expected an object" in caught.value.fields[0].expected
+
+
+@pytest.mark.parametrize("tool", [t for t in LOADED.tools if holds_object(t)], ids=lambda t: t.name)
+def test_every_declared_action_is_a_choice_with_its_fields_described(tool: Tool) -> None:
+    properties = Projector(LOADED.comments, CHOICES).arguments(tool.request)["properties"]
+    (shown,) = (p for p in properties.values() if "anyOf" in p)
+    assert [b["title"] for b in shown["anyOf"]] == list(DECLARED)
+    assert any(p.get("enum") == list(DECLARED) for p in properties.values())
+    for branch in shown["anyOf"]:
+        assert branch["additionalProperties"] is False
+        assert branch["properties"]
+        assert all(p["description"] for p in branch["properties"].values())

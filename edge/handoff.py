@@ -1,0 +1,123 @@
+"""Links to the page where a person decides. A link decides nothing and says nothing, and no failure here costs anybody a receipt."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+from google.protobuf.message import Message
+from substrate.proposals.v1 import handoff_service_pb2 as pb
+
+from edge.authorization import ENDPOINT
+from edge.caller import Caller
+from kit import limits
+from kit.catalogue import Tool
+from kit.client import Method
+from kit.config import ConfigError
+from kit.errors import Refusal
+
+log = logging.getLogger(__name__)
+SERVICE = pb.DESCRIPTOR.services_by_name["HandoffService"]
+PAGE = f"{ENDPOINT}/approve"
+MESSAGE = "Open the approval page to review this proposed action."
+PENDING = "pending_confirmation"
+ACCEPTED, DECLINED, CANCELLED = "accepted", "declined", "cancelled"
+ANSWERS = {"accept": ACCEPTED, "decline": DECLINED, "cancel": CANCELLED}
+_ID = "[A-Za-z0-9_-]{43}"
+_QUERY = re.compile(f"elicitationId=({_ID})".encode("ascii"))
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def takes_links(capabilities: Mapping[str, Any]) -> bool:
+    """Whether a client says that it can open links. An empty `elicitation` means forms, and a form is never asked for here."""
+    elicitation = capabilities.get("elicitation")
+    return isinstance(elicitation, dict) and isinstance(elicitation.get("url"), dict)
+
+
+def id_of(query: bytes) -> str | None:
+    """The opaque id of a link's query, where the query is that and nothing else."""
+    found = _QUERY.fullmatch(query)
+    return found[1].decode("ascii") if found else None
+
+
+def check_pages(approvals_url: str, public_url: str) -> None:
+    """Stops the start where people would be led over an open wire, or decide at the origin that keys are sent to."""
+    pages, ours = urlsplit(approvals_url), urlsplit(public_url)
+    for name, url in (("[handoff] approvals_url", pages), ("[http] public_url", ours)):
+        secure = url.scheme == "https" or (url.scheme == "http" and url.hostname in _LOOPBACK)
+        if not secure or not url.hostname or url.query or url.fragment or url.username:
+            raise ConfigError(f"{name}: expected an https address without a query")
+    if pages.netloc.lower() == ours.netloc.lower():
+        raise ConfigError("[handoff] approvals_url: must be another origin than [http] public_url")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call that was answered."""
+
+    tool: Tool
+    request: Message
+    answer: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An opaque id, and what it is bound to at the edge: the matter, and whatever names the session that may answer."""
+
+    case_id: str
+    elicitation_id: str
+    session: str
+
+    @property
+    def session_sha256(self) -> bytes:
+        """What a service is told of the session."""
+        return sha256(self.session.encode("ascii")).digest()
+
+
+class Handoffs:
+    """Client of the service that keeps the links. Each call carries the caller's own key and is judged afresh."""
+
+    def __init__(self, method: Callable[[str, type[Message]], Method], public_url: str) -> None:
+        self._open = method(f"/{SERVICE.full_name}/OpenHandoff", pb.OpenHandoffResponse)
+        self._answer = method(f"/{SERVICE.full_name}/AnswerHandoff", pb.AnswerHandoffResponse)
+        self._get = method(f"/{SERVICE.full_name}/GetHandoff", pb.GetHandoffResponse)
+        self._page = public_url.rstrip("/") + PAGE
+
+    async def open(self, caller: Caller, called: Called, session: str) -> Link | None:
+        """A link for what was just filed; None where there is nothing to decide, or where there can be no link."""
+        answer: Any = called.answer
+        if not called.tool.handoff or answer.status != PENDING:
+            return None
+        request: Any = called.request
+        link = Link(request.case_id, "", session)
+        wanted = pb.OpenHandoffRequest(case_id=link.case_id, approval_id=answer.approval_id, session_sha256=link.session_sha256)
+        try:
+            made: Any = await self._open(wanted, metadata=caller.metadata, timeout_seconds=limits.HANDOFF_OPEN_SECONDS)
+        except Refusal as refusal:
+            log.info("no link", extra={"reason": refusal.code.name})
+            return None
+        return Link(link.case_id, made.elicitation_id, session)
+
+    async def answer(self, caller: Caller, link: Link, word: str) -> str:
+        """Notes the client's answer. The answer that stands is the first one."""
+        request = pb.AnswerHandoffRequest(
+            case_id=link.case_id, elicitation_id=link.elicitation_id, session_sha256=link.session_sha256, answer=word
+        )
+        noted: Any = await self._answer(request, metadata=caller.metadata)
+        return str(noted.answer)
+
+    async def state(self, caller: Caller, link: Link) -> pb.GetHandoffResponse:
+        """Where the proposal behind the link stands, or the one that took its place."""
+        request = pb.GetHandoffRequest(case_id=link.case_id, elicitation_id=link.elicitation_id, session_sha256=link.session_sha256)
+        found = await self._get(request, metadata=caller.metadata)
+        assert isinstance(found, pb.GetHandoffResponse)
+        return found
+
+    def asking(self, link: Link) -> dict[str, str]:
+        """The parameters of the request to open the link."""
+        return {"mode": "url", "url": f"{self._page}?elicitationId={link.elicitation_id}", "message": MESSAGE}
