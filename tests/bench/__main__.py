@@ -82,7 +82,7 @@ class Bench:
                 self.targets.append(traffic.target(name, peer.port, case_id, {}, content)[0])
                 self.roots[name] = [peer.pid, database]
 
-    async def load(self) -> None:
+    async def run_loads(self) -> None:
         """Every load in rounds; the order of the servers turns from round to round."""
         for connections in CONNECTIONS:
             for number in range(self.plan.rounds):
@@ -135,7 +135,7 @@ async def _measure(plan: Plan) -> Bench:
         running = await bench.start_and_stop(Path(folder))
         open_until_end.callback(stack.command, "down", "--data-dir", str(running.data.root))
         await bench.prepare(running, open_until_end)
-        await bench.load()
+        await bench.run_loads()
     return bench
 
 
@@ -155,7 +155,8 @@ def main(arguments: Sequence[str]) -> int:
     goals = [*figures.load_goals(bench.rounds), *figures.start_goals(bench.starts)]
     generator_us = bench.generator_seconds / bench.answers * 1e6
     print(f"\n{traffic.TOOL}, {traffic.ROWS} rows, MCP {traffic.REVISION}; medians of {bench.plan.rounds} rounds [lowest..highest]\n")
-    print(f"{report.loads(bench.rounds)}\n\n{report.starts(bench.starts)}\n\n{report.goals(goals)}\n\n{report.noise(bench.rounds, generator_us)}")
+    parts = (report.loads(bench.rounds), report.starts(bench.starts), report.goals(goals), report.noise(bench.rounds, generator_us))
+    print("\n\n".join(parts))
     if options.json is not None:
         document = report.document(bench.rounds, bench.starts, goals, generator_us)
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

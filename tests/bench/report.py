@@ -9,6 +9,7 @@ from typing import Any
 from ops.cli import table
 from tests.bench.figures import OURS, SERVERS, Goal, Round, Spread, Starts, of, ratio
 
+QUIET_PERCENT = 10
 COLUMNS = ("rate", "p50_ms", "p99_ms", "cpu_us")
 
 
@@ -50,13 +51,14 @@ def goals(found: Sequence[Goal]) -> str:
 
 
 def noise(rounds: Sequence[Round], generator_us: float) -> str:
-    """How far the figures can be trusted."""
-    others = Spread.of([r.others_share * 100 for r in rounds])
-    trust = "quiet" if others.middle < 10 else "disturbed: repeat on a quieter machine before you rely on a figure"
-    return (
-        f"noise: processes that have no part in this used {others.middle:.0f} % of the machine [{others.low:.0f}..{others.high:.0f}], so it was "
-        f"{trust}. The load generator itself took {generator_us:.0f} us of CPU a request, from the same cores."
-    )
+    """How far the figures can be trusted, load by load."""
+    lines = ["noise: share of the machine used by processes that have no part in this"]
+    for connections in sorted({r.connections for r in rounds}):
+        others = Spread.of([r.others_share * 100 for r in rounds if r.connections == connections])
+        trust = "quiet" if others.middle < QUIET_PERCENT else "disturbed: repeat it on a quieter machine before you rely on a figure"
+        lines.append(f"  at {connections} connections {others.middle:.0f} % [{others.low:.0f}..{others.high:.0f}], {trust}")
+    lines.append(f"The load generator took {generator_us:.0f} us of CPU a request, from the same cores.")
+    return "\n".join(lines)
 
 
 def document(rounds: Sequence[Round], found: Starts | None, held: Sequence[Goal], generator_us: float) -> dict[str, Any]:

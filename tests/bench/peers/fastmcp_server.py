@@ -6,7 +6,8 @@ from typing import Any
 
 import uvicorn
 import uvloop
-from fastmcp import FastMCP
+from fastmcp import FastMCP  # type: ignore[import-not-found]  # it is only where the peers run
+
 from tests.bench.peers.reading import Orders, Reader, listening
 
 
@@ -16,7 +17,7 @@ async def main() -> None:
     await reader.open()
     server = FastMCP("peer")
 
-    @server.tool
+    @server.tool  # type: ignore[untyped-decorator]
     async def list_docket_entries(case_id: str, page_size: int = 50) -> dict[str, Any]:
         """One page of the docket."""
         return await reader.page(case_id, page_size)

@@ -9,6 +9,7 @@ import pydantic_core
 import uvicorn
 import uvloop
 from mcp.server.lowlevel import Server
+
 from tests.bench.peers.reading import TOOL, Orders, Reader, listening
 
 SCHEMA = {
