@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +44,12 @@ def test_anything_else_is_refused_and_never_fails(text: str) -> None:
 def test_the_size_has_a_default_and_a_maximum() -> None:
     assert paging.opened(matters_pb2.ListMattersRequest()).size == limits.PAGE_SIZE_DEFAULT
     assert paging.opened(matters_pb2.ListMattersRequest(page_size=9999)).size == limits.PAGE_SIZE_MAX
+
+
+def test_a_token_whose_place_no_store_could_hold_is_refused() -> None:
+    request = matters_pb2.ListMattersRequest()
+    for place in ("\ud800", "a\0"):
+        body = json.dumps([paging.binding(request), place]).encode()
+        request.page_token = base64.urlsafe_b64encode(body).decode().rstrip("=")
+        with pytest.raises(Refusal, match="page_token"):
+            paging.opened(request)
