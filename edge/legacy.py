@@ -20,7 +20,7 @@ from edge.http import ACCEPTED, Answer, Exchange, Header, refuse
 from edge.link_requests import LinkRequests
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
-from edge.sessions import Session
+from edge.sessions import Capabilities, Session
 from edge.tools import Toolbox
 from kit import limits
 from kit.catalogue import Tool
@@ -222,11 +222,11 @@ class Legacy:
         turn.session.cancel(turn.params.get("requestId"))
 
 
-def _offer(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _offer(params: Mapping[str, Any]) -> tuple[str, Capabilities]:
     """The revision to speak, and what the client says it can do."""
     asked, capabilities = params.get("protocolVersion"), params.get("capabilities", {})
     if not isinstance(asked, str):
         raise Fault(jsonrpc.INVALID_PARAMS, "protocolVersion must be a string.")
     if not isinstance(capabilities, dict):
         raise Fault(jsonrpc.INVALID_PARAMS, "capabilities must be an object.")
-    return eras.negotiate(asked), capabilities
+    return eras.negotiate(asked), Capabilities.of(capabilities)

@@ -13,7 +13,7 @@ from substrate.common.v1 import error_reason_pb2 as reasons
 from edge import jsonrpc
 from edge.caller import Caller
 from edge.channel import Channel
-from edge.handoff import ACCEPTED, ANSWERS, CANCELLED, Called, Handoffs, Link, takes_links
+from edge.handoff import ACCEPTED, ANSWERS, CANCELLED, Called, Handoffs, Link
 from edge.http import refuse
 from edge.revisions import REVISIONS
 from edge.sessions import Asked, Session
@@ -34,7 +34,7 @@ class LinkRequests:
 
     async def ask(self, session: Session, caller: Caller, called: Called) -> bytes | None:
         """The request to open a link for what was just filed, for the stream of that very call; None where there is none to send."""
-        if not (called.tool.handoff and REVISIONS[session.version].links and takes_links(session.capabilities)):
+        if not (called.tool.handoff and REVISIONS[session.version].links and session.capabilities.elicitation_url):
             return None
         if not self._room(session):
             return None

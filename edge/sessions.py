@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -50,6 +50,27 @@ class Asked:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a client can be asked for. Its own object is up to a whole body long, and a session would hold it until it ends."""
+
+    elicitation_form: bool = False
+    elicitation_url: bool = False
+    sampling: bool = False
+    roots: bool = False
+    tasks: bool = False
+
+    @classmethod
+    def of(cls, declared: Mapping[str, Any]) -> Capabilities:
+        """Reads what a client declares. A capability is an object; an elicitation without a mode means forms, as it did before modes."""
+        sampling, roots, tasks = (isinstance(declared.get(name), dict) for name in ("sampling", "roots", "tasks"))
+        modes = declared.get("elicitation")
+        if not isinstance(modes, dict):
+            return cls(False, False, sampling, roots, tasks)
+        form, url = isinstance(modes.get("form"), dict) or not modes, isinstance(modes.get("url"), dict)
+        return cls(form, url, sampling, roots, tasks)
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """What an initialize settled."""
@@ -58,7 +79,7 @@ class Session:
     key_id: str
     key_digest: bytes
     version: str
-    capabilities: dict[str, Any]
+    capabilities: Capabilities
     last_used: float
     busy: int = 0
     in_flight: dict[object, InFlight] = field(default_factory=dict)

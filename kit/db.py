@@ -14,6 +14,7 @@ import tenacity
 from asyncpg import exceptions as pg
 
 from kit import limits
+from kit.errors import Refusal, unavailable
 
 Record = asyncpg.Record
 Connection = asyncpg.Connection
@@ -23,6 +24,9 @@ ForeignKeyViolation = pg.ForeignKeyViolationError
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 _SETTING = re.compile(r"[a-z_]+\.[a-z_]+")
 _SETTING_VALUE = re.compile(r"[0-9a-zA-Z,_\-]*")
+
+# A connection whose server went away. The driver calls it an internal error when the news arrives between two statements.
+_GONE: Final = (pg.PostgresConnectionError, pg.InterfaceError, pg.InternalClientError)
 
 # What a statement that could not be run means, in words fit for a caller. Anything else is a defect and is raised.
 _UNREADABLE: Final[tuple[tuple[tuple[type[BaseException], ...], str], ...]] = (
@@ -34,10 +38,9 @@ _UNREADABLE: Final[tuple[tuple[tuple[type[BaseException], ...], str], ...]] = (
     ((pg.QueryCanceledError, pg.LockNotAvailableError, TimeoutError), "did not answer in time"),
     (
         (
-            pg.PostgresConnectionError,
+            *_GONE,
             pg.OperatorInterventionError,
             pg.TooManyConnectionsError,
-            pg.InterfaceError,
             pg.CannotConnectNowError,
             OSError,
         ),
@@ -68,7 +71,12 @@ def is_misnamed(error: BaseException) -> bool:
 
 def is_outdated(error: BaseException) -> bool:
     """Whether all that failed is a pooled connection, or a plan, from before a restart or a migration."""
-    return isinstance(error, (pg.InvalidCachedStatementError, pg.ConnectionDoesNotExistError, pg.AdminShutdownError, pg.InterfaceError))
+    return isinstance(error, (pg.InvalidCachedStatementError, pg.AdminShutdownError, *_GONE))
+
+
+def explain(error: BaseException) -> Refusal | None:
+    """The refusal of a call whose store is out of reach for now, or None when the error is a defect of ours."""
+    return None if why_unreadable(error) is None else unavailable()
 
 
 if TYPE_CHECKING:
@@ -140,8 +148,15 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection[Record]]:
         """A connection outside any transaction."""
-        async with self._pool.acquire(timeout=limits.POOL_ACQUIRE_SECONDS) as connection:
-            yield connection  # type: ignore[misc]
+        try:
+            taken = await self._pool.acquire(timeout=limits.POOL_ACQUIRE_SECONDS)
+        except TimeoutError:
+            # Every connection is busy with other work, which says nothing about the store that this caller wanted.
+            raise unavailable() from None
+        try:
+            yield taken  # type: ignore[misc]
+        finally:
+            await self._pool.release(taken)
 
     @asynccontextmanager
     async def transaction(self, settings: Mapping[str, str], *, read_only: bool) -> AsyncIterator[Connection[Record]]:

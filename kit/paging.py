@@ -54,6 +54,14 @@ def opened(request: Any) -> Page:
         bound, after = json.loads(base64.b64decode(text + b"=" * (-len(text) % 4), altchars=b"-_", validate=True))
     except (ValueError, TypeError, UnicodeError, RecursionError, binascii.Error):
         raise refused from None
-    if bound != binding(request) or not isinstance(after, str) or "\x00" in after:
+    if bound != binding(request) or not isinstance(after, str) or not _storable(after):
         raise refused
     return Page(after, size)
+
+
+def _storable(text: str) -> bool:
+    """Whether a store could hold the text: no NUL, no lone surrogate."""
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False

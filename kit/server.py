@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 from google.protobuf import descriptor_pool, message_factory
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from grpc_status import rpc_status
@@ -23,11 +23,11 @@ from substrate.auth.v1 import auth_service_pb2
 from kit import config, credentials, limits
 from kit.authority import Ask, Authority
 from kit.callers import CallerGate, Callers
-from kit.errors import Refusal, internal, invalid, to_status, unavailable
+from kit.errors import FieldError, Refusal, internal, invalid, to_status, unavailable
 from kit.rules import field_errors
 
 log = logging.getLogger(__name__)
-Context = grpc.aio.ServicerContext[Message, Message]
+Context = grpc.aio.ServicerContext[bytes, Message]
 HEALTH_CHECK_SECONDS = 5.0
 
 
@@ -40,30 +40,44 @@ class Call:
 
 
 Handler = Callable[[Any, Call], Awaitable[Message]]
+# What a program knows of the errors of its stores: which mean that one is out of reach for now.
+Explain = Callable[[Exception], Refusal | None]
 
 
 class Guard:
     """What stands between the wire and a handler, in this order: deadline, arguments, authority."""
 
-    def __init__(self, path: str, handler: Handler, authority: Authority | None) -> None:
-        self._path, self._handler, self._authority = path, handler, authority
+    def __init__(self, path: str, kind: type[Message], handler: Handler, authority: Authority | None, explain: Explain) -> None:
+        self._path, self._kind, self._handler, self._authority, self._explain = path, kind, handler, authority, explain
 
-    async def __call__(self, request: Message, context: Context) -> Message:
+    async def __call__(self, data: bytes, context: Context) -> Message:
         """Runs one call and turns whatever goes wrong into a status that says no more than it should."""
-        started, reason = time.perf_counter(), "OK"
+        started, reason = time.perf_counter(), "CANCELLED"
         try:
-            return await self._run(request, context)
+            answer = await self._run(self._parsed(data), context)
+            reason = "OK"
+            return answer
         except Refusal as refusal:
             reason = refusal.code.name
             await context.abort_with_status(rpc_status.to_status(to_status(refusal)))
-        except Exception:
-            incident, reason = secrets.token_hex(4), "INTERNAL"
-            log.exception("unexpected", extra={"incident": incident, "method": self._path})
-            await context.abort_with_status(rpc_status.to_status(to_status(internal(incident))))
+        except Exception as error:
+            refused = self._explain(error)
+            if refused is None:
+                incident = secrets.token_hex(4)
+                log.exception("unexpected", extra={"incident": incident, "method": self._path})
+                refused = internal(incident)
+            reason = refused.code.name
+            await context.abort_with_status(rpc_status.to_status(to_status(refused)))
         finally:
             took_ms = round((time.perf_counter() - started) * 1000, 2)
             log.info("rpc", extra={"method": self._path, "code": reason, "ms": took_ms})
         raise AssertionError("abort returned")
+
+    def _parsed(self, data: bytes) -> Message:
+        try:
+            return self._kind.FromString(data)
+        except DecodeError:
+            raise invalid([FieldError("request", f"expected the bytes of a {self._kind.DESCRIPTOR.name}")]) from None
 
     async def _run(self, request: Message, context: Context) -> Message:
         if (context.time_remaining() or limits.RPC_TIMEOUT_SECONDS) < limits.RPC_DEADLINE_FLOOR_SECONDS:
@@ -83,30 +97,33 @@ class Guard:
         return await self._authority.authorize(Ask(key, self._path, request.case_id if names_case else None, request))
 
 
-def handlers(service: str, methods: Mapping[str, Handler], authority: Authority | None) -> grpc.GenericRpcHandler:
+def handlers(
+    service: str, methods: Mapping[str, Handler], authority: Authority | None, explain: Explain = lambda _: None
+) -> grpc.GenericRpcHandler:
     """Binds every method of a service, by name, to its handler; a method without one stops the start."""
     descriptor = descriptor_pool.Default().FindServiceByName(service)
     if missing := sorted({m.name for m in descriptor.methods} ^ set(methods)):
         raise ValueError(f"{service}: no handler for, or no method named, {', '.join(missing)}")
-    bound = {}
+    bound: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for m in descriptor.methods:
-        guard = Guard(f"/{service}/{m.name}", methods[m.name], authority)
         request, response = message_factory.GetMessageClass(m.input_type), message_factory.GetMessageClass(m.output_type)
-        bound[m.name] = grpc.unary_unary_rpc_method_handler(guard.__call__, request.FromString, response.SerializeToString)
+        guard = Guard(f"/{service}/{m.name}", request, methods[m.name], authority, explain)
+        # The guard parses: bytes that are no message are then refused in our words, and only to a caller that may call.
+        bound[m.name] = grpc.unary_unary_rpc_method_handler(guard.__call__, None, response.SerializeToString)
     return grpc.method_handlers_generic_handler(service, bound)
 
 
 class GrpcProgram:
     """Serves until it is told to stop, and says whether it is well."""
 
-    def __init__(self, server: config.Server, tls: config.Tls, callers: Callers) -> None:
+    def __init__(self, server: config.Server, tls: config.Tls, callers: Callers, explain: Explain = lambda _: None) -> None:
         ca, key, cert = (Path(f).read_bytes() for f in (tls.ca_file, tls.key_file, tls.cert_file))
         options = [
             ("grpc.max_receive_message_length", limits.GRPC_MESSAGE_MAX_BYTES),
             ("grpc.so_reuseport", 0),
             ("grpc.keepalive_permit_without_calls", 1),
         ]
-        self._config = server
+        self._config, self._explain = server, explain
         self._server = grpc.aio.server(
             interceptors=[CallerGate(callers)], options=options, maximum_concurrent_rpcs=limits.GRPC_CONCURRENT_RPCS_MAX
         )
@@ -117,7 +134,7 @@ class GrpcProgram:
 
     def add(self, service: str, methods: Mapping[str, Handler], authority: Authority | None) -> None:
         """Adds a service."""
-        self._server.add_generic_rpc_handlers((handlers(service, methods, authority),))
+        self._server.add_generic_rpc_handlers((handlers(service, methods, authority, self._explain),))
         self._names.append(service)
 
     async def _report(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:

@@ -92,10 +92,11 @@ DECLARE
   v_last record;
   v_seq bigint := 1;
   v_prev bytea := decode(repeat('00', 32), 'hex');
-  v_at timestamptz := clock_timestamp();
+  v_at timestamptz;
   v_entry text;
 BEGIN
   PERFORM audit.hold();
+  v_at := clock_timestamp();
   SELECT l.seq, l.hash INTO v_last FROM audit.log l ORDER BY l.seq DESC LIMIT 1;
   IF FOUND THEN
     v_seq := v_last.seq + 1;
@@ -165,6 +166,11 @@ BEGIN
      WHERE k.public_id = p_public_ids[i] AND k.secret_hash = p_hashes[i] AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp());
     IF NOT FOUND THEN
       v_out.outcome := 'unauthenticated';
+      -- A key that was good once and is used after its end is the row an auditor looks for; an unknown one has nobody to stand under.
+      SELECT * INTO v_key FROM auth.api_keys k WHERE k.public_id = p_public_ids[i] AND k.secret_hash = p_hashes[i];
+      IF FOUND THEN
+        PERFORM audit.append('key:' || v_key.id, p_methods[i], p_case_ids[i], v_out.outcome, p_digests[i]);
+      END IF;
       RETURN NEXT v_out;
       CONTINUE;
     END IF;

@@ -35,7 +35,7 @@ async def run(settings: AuthConfig) -> None:
     database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
     pepper = config.secret(settings.keys.pepper_file).encode("utf-8")
     store = Store(database)
-    program = GrpcProgram(settings.server, settings.tls, callers.load("auth"))
+    program = GrpcProgram(settings.server, settings.tls, callers.load("auth"), db.explain)
     program.add(server.NAME, server.AuthService(store, catalogue.load(), pepper).methods(), None)
     program.add(admin.NAME, admin.AuthAdminService(store, pepper).methods(), None)
     people = person.PersonService(store, person.Passwords(), person.Seal(pepper), system_clock)

@@ -17,6 +17,7 @@ from substrate.auth.v1 import auth_service_pb2
 from substrate.common.v1 import error_reason_pb2 as reasons
 
 from kit import credentials, limits
+from kit.clock import Clock, system_clock
 from kit.credentials import ApiKey
 from kit.db import ForeignKeyViolation, Record, UniqueViolation
 from kit.errors import FieldError, Refusal, invalid
@@ -98,8 +99,9 @@ class AuthAdminService:
         mint: Callable[[str], ApiKey] = credentials.mint,
         new_id: Callable[[], uuid.UUID] = uuid.uuid4,
         people: PeopleSecrets | None = None,
+        clock: Clock = system_clock,
     ) -> None:
-        self._store, self._pepper, self._mint, self._new_id = store, pepper, mint, new_id
+        self._store, self._pepper, self._mint, self._new_id, self._clock = store, pepper, mint, new_id, clock
         self._people = people or PeopleSecrets(Passwords(), Seal(pepper))
 
     def methods(self) -> Mapping[str, Handler]:
@@ -114,9 +116,9 @@ class AuthAdminService:
             "SetPassword": self.set_password,
             "EnrollTotp": self.enroll_totp,
             "GrantMatterAccess": self._setter("grant_matter_access", pb.GrantMatterAccessResponse),
-            "WithdrawMatterAccess": self._setter("withdraw_matter_access", pb.WithdrawMatterAccessResponse),
+            "WithdrawMatterAccess": self._setter("withdraw_matter_access", pb.WithdrawMatterAccessResponse, "access"),
             "RaiseEthicalScreen": self.raise_ethical_screen,
-            "LiftEthicalScreen": self._setter("lift_ethical_screen", pb.LiftEthicalScreenResponse),
+            "LiftEthicalScreen": self._setter("lift_ethical_screen", pb.LiftEthicalScreenResponse, "screen"),
             "VerifyAuditChain": self.verify_audit_chain,
         }
 
@@ -136,13 +138,15 @@ class AuthAdminService:
         await self._change("enroll_totp", request, {"user_id": request.user_id, "sealed_secret": sealed})
         return pb.EnrollTotpResponse(secret=totp.base32(secret), uri=totp.uri(secret, found[0]["email"]))
 
-    async def _change(self, statement: str, request: Message, values: Mapping[str, Any]) -> None:
-        """Runs one change with its audit row."""
+    async def _change(self, statement: str, request: Message, values: Mapping[str, Any], ends: str | None = None) -> None:
+        """Runs one change with its audit row; where it should end something that does not stand, neither happens."""
         case_id = getattr(request, "case_id", None)
         detail = sha256(request.SerializeToString(deterministic=True)).digest()
         try:
             async with self._store.change(statement, case_id, detail) as connection:
-                await self._store.rows(connection, statement, values)
+                changed = bool(await self._store.rows(connection, statement, values))
+                if ends is not None and not changed:
+                    raise _missing(f"{ends} of this person in this matter")
         except ForeignKeyViolation as error:
             raise _missing("person") from error
 
@@ -154,6 +158,8 @@ class AuthAdminService:
 
     async def create_key(self, request: pb.CreateKeyRequest, _call: Call) -> pb.CreateKeyResponse:
         """Makes a key; its text exists only in this answer."""
+        if request.HasField("expire_time") and request.expire_time.ToDatetime(tzinfo=UTC) <= self._clock():
+            raise invalid([FieldError("expire_time", "expected a time in the future")])
         key, key_id = self._mint(request.environment or "live"), self._new_id()
         values: dict[str, Any] = {
             "id": key_id,
@@ -223,11 +229,11 @@ class AuthAdminService:
         ]
         return pb.ListUsersResponse(users=users)
 
-    def _setter(self, name: str, response: type[Message]) -> Handler:
-        """Handler of a change that names a person and a matter and answers nothing."""
+    def _setter(self, name: str, response: type[Message], ends: str | None = None) -> Handler:
+        """Handler of a change that names a person and a matter and answers nothing; what `ends` something needs it to stand."""
 
         async def handle(request: Any, _call: Call) -> Message:
-            await self._change(name, request, {"user_id": request.user_id, "case_id": request.case_id})
+            await self._change(name, request, {"user_id": request.user_id, "case_id": request.case_id}, ends)
             return response()
 
         return handle

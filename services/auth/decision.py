@@ -7,7 +7,7 @@ from substrate.common.v1 import error_reason_pb2 as reasons
 
 from kit.catalogue import Tool
 from kit.db import Record
-from kit.errors import UNAUTHENTICATED_MESSAGE
+from kit.errors import INTERNAL_MESSAGE, UNAUTHENTICATED_MESSAGE
 
 CLASSES = {"firm": pb.CREDENTIAL_CLASS_FIRM, "client_safe": pb.CREDENTIAL_CLASS_CLIENT_SAFE}
 
@@ -20,6 +20,11 @@ def credential_class(word: str) -> pb.CredentialClass.ValueType:
 def unauthenticated() -> pb.Denial:
     """One answer for every key that does not work, whatever the cause."""
     return pb.Denial(reason=reasons.ERROR_REASON_UNAUTHENTICATED, message=UNAUTHENTICATED_MESSAGE)
+
+
+def malformed() -> pb.Denial:
+    """The refusal of a question that a service put wrongly; its caller can do nothing about it."""
+    return pb.Denial(reason=reasons.ERROR_REASON_INTERNAL, message=INTERNAL_MESSAGE)
 
 
 def denial(tool: Tool, row: Record) -> pb.Denial:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from substrate.auth.v1 import auth_service_pb2 as pb
 
 from kit import credentials
-from kit.catalogue import Catalogue
+from kit.catalogue import Catalogue, Tool
 from kit.credentials import ApiKey
-from kit.errors import FieldError, Refusal, invalid
+from kit.errors import Refusal
+from kit.rules import field_errors
 from kit.server import Call, Handler
 from services.auth import decision
 from services.auth.store import Question, Store
@@ -54,17 +55,17 @@ class AuthService:
         answers = [pb.AuthorizeResponse(denial=decision.unauthenticated()) for _ in requests]
         asked: list[tuple[int, Question]] = []
         for index, request in enumerate(requests):
-            if key := self._key(request.api_key):
-                asked.append((index, self._question(request, key)))
+            tool = self._catalogue.by_path.get(request.method)
+            if tool is None or field_errors(request):
+                answers[index] = pb.AuthorizeResponse(denial=decision.malformed())
+            elif key := self._key(request.api_key):
+                asked.append((index, self._question(request, key, tool)))
         rows = await self._store.decide([question for _, question in asked]) if asked else []
         for (index, question), row in zip(asked, rows, strict=True):
             answers[index] = decision.response(question.tool, row)
         return answers
 
-    def _question(self, request: pb.AuthorizeRequest, key: ApiKey) -> Question:
-        tool = self._catalogue.by_path.get(request.method)
-        if tool is None:
-            raise invalid([FieldError("method", "expected a method that declares a tool")])
+    def _question(self, request: pb.AuthorizeRequest, key: ApiKey, tool: Tool) -> Question:
         case_id = request.case_id if request.HasField("case_id") else None
         return Question(key.public_id, credentials.keyed_hash(self._pepper, key), tool, case_id, request.request_sha256)
 

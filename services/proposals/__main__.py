@@ -28,7 +28,7 @@ async def run(settings: ProposalsConfig) -> None:
     """Serves what an agent may write: proposals, and nothing that acts on them."""
     database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
     store, authority = Store(database), Authority(settings.auth, settings.tls)
-    program = GrpcProgram(settings.server, settings.tls, callers.load("proposals"))
+    program = GrpcProgram(settings.server, settings.tls, callers.load("proposals"), db.explain)
     program.add(server.NAME, server.ProposalService(store, actions.load(), system_clock).methods(), authority)
     program.add(handoff.NAME, handoff.HandoffService(store, system_clock).methods(), authority)
     await program.serve(store.ready)

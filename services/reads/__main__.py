@@ -49,7 +49,7 @@ async def run(settings: ReadsConfig) -> None:
     database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
     authority = Authority(settings.auth, settings.tls)
     engine = Engine(database, system_clock)
-    program = GrpcProgram(settings.server, settings.tls, callers.load("reads"))
+    program = GrpcProgram(settings.server, settings.tls, callers.load("reads"), db.explain)
     for service, methods in (await handlers(engine, catalogue.load())).items():
         program.add(service, methods, authority)
     await program.serve(engine.ready)

@@ -16,7 +16,7 @@ from substrate.common.v1 import attestation_pb2 as pb
 from kit import attestation, limits, paging
 from kit.attestation import Basis, Item
 from kit.clock import Clock
-from kit.db import Connection, Database, Record, is_absent, is_misnamed, is_outdated, why_unreadable
+from kit.db import Connection, Database, Record, Statement, is_absent, is_misnamed, is_outdated, why_unreadable
 from kit.paging import Page
 from kit.server import Call
 from services.reads import binding
@@ -31,6 +31,7 @@ class Rows:
     """What came back, or why nothing could."""
 
     rows: Sequence[Record]
+    statement: Statement
     notes: Sequence[str] = ()
     unchecked: bool = False
     unreadable: bool = False
@@ -96,10 +97,10 @@ class Engine:
             response.next_page_token = paging.token(request, found.rows[-1]["cursor_key"])
         store_as_of, about_empty = (None, ()) if items or found.unreadable else await self._about_empty(tool, request, call)
         basis = Basis(
-            case_id=request.case_id if tool.tool.names_case else None,
+            case_id=request.case_id.lower() if tool.tool.names_case else None,
             generated_at=self.now(),
-            method=tool.main.statement.one("method"),
-            notes=[*found.notes, *tool.main.statement.all("note"), *_row_notes(found), *about_empty, *_page_notes(tool, found, len(items))],
+            method=found.statement.one("method"),
+            notes=[*found.notes, *found.statement.all("note"), *_row_notes(found), *about_empty, *_page_notes(tool, found, len(items))],
             store_as_of=store_as_of,
             unchecked=found.unchecked or found.unreadable,
         )
@@ -138,7 +139,7 @@ class Engine:
             found = await self._run_twice(tool, query, request, call, page)
         except Exception as error:  # noqa: BLE001 - re-raised below unless it says that a store is out of reach
             return _unreadable(tool, error)
-        return Rows(found.rows, (tool.main.statement.one("fallback_note"),), unchecked=True, more=found.more)
+        return Rows(found.rows, query.statement, (tool.main.statement.one("fallback_note"),), unchecked=True, more=found.more)
 
     async def _run_twice(self, tool: ReadTool, query: Query, request: Any, call: Call, page: Page) -> Rows:
         """A read may be made again when all that failed is a connection or plan from before a restart or a migration."""
@@ -164,7 +165,7 @@ class Engine:
                 rows = await bounded.fetch(page.size + 1)
         if len(rows) > 1 and not tool.item.is_repeated:
             raise ValueError(f"{query.statement.name}: more than one row for a single record")
-        return Rows(rows[: page.size], more=len(rows) > page.size)
+        return Rows(rows[: page.size], query.statement, more=len(rows) > page.size)
 
     async def _about_empty(self, tool: ReadTool, request: Any, call: Call) -> tuple[datetime | None, Sequence[str]]:
         """When the store was last filled, and what its tool says of an answer without rows; nothing where that cannot be read either."""
@@ -191,7 +192,7 @@ def _unreadable(tool: ReadTool, error: Exception) -> Rows:
     if words is None:
         raise error
     log.warning("store unreadable", extra={"tool": tool.tool.name, "because": type(error).__name__})
-    return Rows((), (unreadable_note(tool.store, words),), unreadable=True)
+    return Rows((), tool.main.statement, (unreadable_note(tool.store, words),), unreadable=True)
 
 
 def _row_notes(found: Rows) -> Sequence[str]:

@@ -14,6 +14,8 @@ from substrate.auth.v1 import auth_service_pb2 as pb
 from substrate.common.v1 import error_reason_pb2 as reasons
 
 from kit import credentials, db
+from kit.errors import Refusal
+from kit.rules import field_errors
 from tests.cluster import Database
 from tests.db.auth_world import CALL, DOCUMENTS, FACTS, GET_MATTER, LIST_MATTERS, World, question, world
 
@@ -78,9 +80,9 @@ async def test_withdrawn_access_is_gone_on_the_next_call(auth: World) -> None:
 
 async def test_revoked_expired_unknown_and_mistyped_keys_get_the_same_bytes(auth: World) -> None:
     owner = await auth.user(MINE)
-    revoked, past = await auth.key(owner), Timestamp()
+    revoked, expired, past = await auth.key(owner), await auth.key(owner), Timestamp()
     past.FromDatetime(datetime.now(UTC) - timedelta(seconds=1))
-    expired = await auth.key(owner, expire_time=past)
+    await auth.admin.update_key(admin_pb.UpdateKeyRequest(key=expired.key.id, expire_time=past), CALL)
     assert (await auth.ask(revoked.api_key, case_id=MINE)).HasField("principal")
     await auth.admin.revoke_key(admin_pb.RevokeKeyRequest(key=revoked.key.public_id), CALL)
     unknown = credentials.mint("live").text
@@ -215,3 +217,49 @@ async def test_the_secret_of_a_key_is_nowhere_in_the_database(auth: World, datab
     await owner.close()
     assert key.key.public_id in dumped
     assert secret not in dumped
+
+
+async def test_a_key_that_would_be_expired_when_made_is_refused_by_name(auth: World) -> None:
+    past = Timestamp(seconds=1)
+    with pytest.raises(Refusal, match="expire_time"):
+        await auth.key(await auth.user(MINE), expire_time=past)
+
+
+async def test_using_a_key_after_its_end_is_in_the_chain_and_using_an_unknown_one_is_not(auth: World, database: Database) -> None:
+    key = await auth.key(await auth.user(MINE))
+    await auth.admin.revoke_key(admin_pb.RevokeKeyRequest(key=key.key.id), CALL)
+    await auth.ask(key.api_key, case_id=MINE)
+    await auth.ask(credentials.mint("live").text, case_id=MINE)
+    owner = await db.connect_one(database.dsn())
+    logged = await owner.fetch("SELECT actor, outcome FROM audit.log WHERE action = $1", GET_MATTER)
+    await owner.close()
+    assert [(r["actor"], r["outcome"]) for r in logged] == [(f"key:{key.key.id}", "unauthenticated")]
+
+
+async def test_a_question_that_is_wrong_is_refused_by_itself_and_spoils_no_other(auth: World) -> None:
+    key = await auth.key(await auth.user(MINE))
+    asked = [
+        question(key.api_key, GET_MATTER, MINE),
+        question(key.api_key, "/no.Such/Method", MINE),
+        question(key.api_key, GET_MATTER, "x"),
+    ]
+    answers = (await auth.auth.authorize_batch(pb.AuthorizeBatchRequest(requests=asked), CALL)).responses
+    assert [a.HasField("principal") for a in answers] == [True, False, False]
+    assert {a.denial.reason for a in answers[1:]} == {reasons.ERROR_REASON_INTERNAL}
+    assert field_errors(pb.AuthorizeBatchRequest(requests=asked)) == []
+
+
+async def test_ending_what_does_not_stand_is_refused_and_leaves_no_row(auth: World, database: Database) -> None:
+    owner_id = await auth.user()
+    methods = auth.admin.methods()
+    for call in (
+        methods["LiftEthicalScreen"](admin_pb.LiftEthicalScreenRequest(user_id=owner_id, case_id=MINE), CALL),
+        methods["WithdrawMatterAccess"](admin_pb.WithdrawMatterAccessRequest(user_id=owner_id, case_id=MINE), CALL),
+        methods["GrantMatterAccess"](admin_pb.GrantMatterAccessRequest(user_id=str(uuid.uuid4()), case_id=MINE), CALL),
+    ):
+        with pytest.raises(Refusal, match="No such"):
+            await call
+    owner = await db.connect_one(database.dsn())
+    logged = await owner.fetch("SELECT 1 FROM audit.log WHERE case_id = $1", MINE)
+    await owner.close()
+    assert logged == []

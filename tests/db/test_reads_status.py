@@ -95,6 +95,7 @@ async def test_where_retirement_is_not_recorded_the_answer_says_so_and_stays_unk
     assert {f["verification_status"] for f in answer["facts"]} == {"unknown"}
     assert any("unavailable" in note for note in answer["verification"]["notes"])
     assert {f["live"] for f in answer["facts"]} == {None}
+    assert "not recorded here" in answer["verification"]["method"]
 
 
 async def test_an_answer_that_is_empty_because_rows_are_left_out_says_how_many(loaded: Loaded) -> None:

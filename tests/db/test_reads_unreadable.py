@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import pytest
 
 from kit import db, limits
 from kit.db import load_statement
+from kit.errors import Refusal
 from services.reads.__main__ import SQL
 from tests.cluster import Loaded
 from tests.db.reads_world import TOOLBOX, main_items, reads
 from tests.db.test_reads_status import change
+from tests.poll import until_async
 
 STATEMENTS = {path.stem: load_statement(path) for path in sorted(Path(SQL).glob("*.sql")) if path.stem in TOOLBOX.cards}
 PER_MATTER = {n: s for n, s in STATEMENTS.items() if TOOLBOX.cards[n].tool.names_case}
@@ -114,3 +117,33 @@ async def test_freshness_shows_one_unreadable_store_and_all_the_others(own_loade
     assert "read" in states.values()
     exhibits = next(s for s in answer["stores"] if s["store"] == "exhibits")
     assert (exhibits["row_count"], exhibits["newest_as_of"]) == (None, None)
+
+
+async def test_connections_that_are_all_busy_say_nothing_about_a_store_that_nobody_looked_at(
+    own_loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case_id = own_loaded.matters["mclean"]
+    monkeypatch.setattr(limits, "POOL_ACQUIRE_SECONDS", 0.3)
+    blocker = await db.connect_one(own_loaded.database.admin_dsn)
+    async with reads(own_loaded.database, case_id) as ask:
+        async with blocker.transaction():
+            await blocker.execute("LOCK TABLE record.trial_objections IN ACCESS EXCLUSIVE MODE")
+            waiting = [asyncio.ensure_future(ask("get_trial_objections", case_id=case_id)) for _ in range(2)]
+            await until_async(lambda: blocker.fetchval("SELECT count(*) >= 2 FROM pg_locks WHERE NOT granted"), "both wait")
+            with pytest.raises(Refusal) as refused:
+                await ask("get_matter", case_id=case_id)
+        assert {a["read_state"] for a in await asyncio.gather(*waiting)} == {"read"}
+    await blocker.close()
+    assert refused.value.retryable
+
+
+async def test_freshness_is_as_old_as_the_oldest_row_of_any_store_and_unknown_where_one_is(loaded: Loaded) -> None:
+    case_id = loaded.matters["mclean"]
+    async with reads(loaded.database, case_id) as ask:
+        answer = await ask("get_data_freshness", case_id=case_id)
+        documents = await ask("list_documents", case_id=case_id)
+    known = [s for s in answer["stores"] if s["newest_as_of"]]
+    if len(known) == len(answer["stores"]):
+        assert answer["as_of"] <= documents["as_of"]
+    else:
+        assert answer["as_of"] is None

@@ -42,13 +42,13 @@ SELECT u.id, u.name, u.email,
 INSERT INTO auth.matter_access (user_id, case_id) VALUES (:user_id, :case_id) ON CONFLICT DO NOTHING;
 
 -- name: withdraw_matter_access
-DELETE FROM auth.matter_access WHERE user_id = :user_id AND case_id = :case_id;
+DELETE FROM auth.matter_access WHERE user_id = :user_id AND case_id = :case_id RETURNING 1;
 
 -- name: raise_ethical_screen
 INSERT INTO auth.ethical_screens (id, user_id, case_id, reason) VALUES (:id, :user_id, :case_id, :reason) ON CONFLICT DO NOTHING;
 
 -- name: lift_ethical_screen
-UPDATE auth.ethical_screens SET lifted_at = clock_timestamp() WHERE user_id = :user_id AND case_id = :case_id AND lifted_at IS NULL;
+UPDATE auth.ethical_screens SET lifted_at = clock_timestamp() WHERE user_id = :user_id AND case_id = :case_id AND lifted_at IS NULL RETURNING 1;
 
 -- name: append_audit
 SELECT audit.append(:actor::text, :action::text, :case_id::uuid, 'done', :detail::bytea);

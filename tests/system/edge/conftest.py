@@ -1,11 +1,15 @@
 """Fixtures of the edge's system tests: one backend and one edge for all, a fresh key and client for each test."""
 
-from collections.abc import Iterator
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 
+from edge.config import Handoff, Timing
+from tests.poll import until
 from tests.system.edge import running
+from tests.system.edge.held import Held
 from tests.system.edge.running import Running, Site
 from tests.system.edge.wire import Wire
 from tests.system.edge.world import World
@@ -52,3 +56,43 @@ def wire(edge: Running, world: World, http: httpx.Client) -> Wire:
 def legacy(wire: Wire) -> Wire:
     """A client in a session of the newest revision that has sessions."""
     return wire.initialize()
+
+
+@pytest.fixture
+def hold() -> Iterator[Callable[..., Held]]:
+    """Opens streams that are closed when the test ends."""
+    opened: list[Held] = []
+
+    def make(wire: Wire, **headers: str) -> Held:
+        held = Held(wire, **headers)
+        opened.append(held)
+        until(lambda: held.status, "the stream opens")
+        return held
+
+    yield make
+    for held in opened:
+        held.close()
+
+
+@pytest.fixture(scope="session")
+def leading(tmp_path_factory: pytest.TempPathFactory) -> Handoff:
+    """Where clients that can open links are led."""
+    keys = tmp_path_factory.mktemp("handoff") / "state.keys"
+    keys.write_text(urlsafe_b64encode(bytes(range(32))).decode().rstrip("=") + "\n", encoding="utf-8")
+    return Handoff("http://127.0.0.1:9/firm/", str(keys))
+
+
+LINK_TIMING = Timing(heartbeat_seconds=0.05, reauthorize_seconds=0.15, handoff_poll_seconds=0.03)
+
+
+@pytest.fixture(scope="session")
+def linking(site: Site, leading: Handoff) -> Iterator[Running]:
+    """An edge that leads its clients to the approval page, and looks often what became of it."""
+    with site.edge(LINK_TIMING, handoff=leading) as made:
+        yield made
+
+
+@pytest.fixture
+def linked(linking: Running, world: World, http: httpx.Client) -> Wire:
+    """A client that can open links, with no session yet."""
+    return Wire(linking, world.new_key(), http, capabilities={"elicitation": {"url": {}}})

@@ -3,7 +3,7 @@
 import secrets
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -48,7 +48,7 @@ class Ledger:
     filed: dict[str, Filed] = field(default_factory=dict)
     links: dict[str, Bound] = field(default_factory=dict)
     polled: int = 0
-    fault: Callable[[str], None] | None = None
+    fault: Callable[[str], Awaitable[None]] | None = None
     status: str = PENDING
 
     def clear(self) -> None:
@@ -77,9 +77,9 @@ class Ledger:
             "substrate.proposals.v1.HandoffService": {"OpenHandoff": self._open, "AnswerHandoff": self._answer, "GetHandoff": self._get},
         }
 
-    def _failing(self, method: str) -> None:
+    async def _failing(self, method: str) -> None:
         if self.fault is not None:
-            self.fault(method)
+            await self.fault(method)
 
     async def _none(self, _request: Any, _call: Call) -> Message:
         raise _absent()
@@ -98,7 +98,7 @@ class Ledger:
         return made
 
     async def _open(self, request: handoff.OpenHandoffRequest, call: Call) -> Message:
-        self._failing("OpenHandoff")
+        await self._failing("OpenHandoff")
         assert call.principal is not None
         filed = self.filed.get(request.approval_id)
         if filed is None or filed.key_id != call.principal.key_id or filed.state != "undecided":
@@ -117,14 +117,14 @@ class Ledger:
         return found
 
     async def _answer(self, request: handoff.AnswerHandoffRequest, call: Call) -> Message:
-        self._failing("AnswerHandoff")
+        await self._failing("AnswerHandoff")
         found = self._find(request, call)
         found.answer = found.answer or request.answer
         return handoff.AnswerHandoffResponse(answer=found.answer)
 
     async def _get(self, request: handoff.GetHandoffRequest, call: Call) -> Message:
         self.polled += 1
-        self._failing("GetHandoff")
+        await self._failing("GetHandoff")
         found = self._find(request, call)
         filed = self.filed[found.approval_id]
         while filed.superseded_by:

@@ -1,6 +1,8 @@
 """Sessions: bound to the key that made them, indistinguishable when they are not yours, gone when they are gone."""
 
 import concurrent.futures
+import gc
+import tracemalloc
 from typing import Any
 
 import httpx
@@ -143,3 +145,20 @@ def test_many_keys_with_the_same_request_ids_get_their_own_answers(site: Site, w
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         assert all(a == ({"jsonrpc": "2.0", "id": 2, "result": {}}, 2) for a in pool.map(ask, range(12)))
     assert set(world.keys) >= {c.known.key.text for c in clients}
+
+
+def test_what_a_client_says_of_itself_does_not_stay_in_memory_with_its_sessions(wire: Wire) -> None:
+    capabilities = {"experimental": {f"x{n}": {"a": "y" * 200_000} for n in range(4)}, "elicitation": {"z" * 1_000: {}}}
+    body = request("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities})
+    assert wire.send(body).status_code == 200
+    tracemalloc.start()
+    try:
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(50):
+            assert wire.send(body).status_code == 200
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 2_000_000

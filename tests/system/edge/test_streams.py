@@ -1,6 +1,5 @@
 """The held GET: heartbeats, judged again and again, the newest wins, and nothing is left when it ends."""
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,6 +9,7 @@ import pytest
 from edge.config import Timing
 from kit import limits
 from tests.poll import until
+from tests.system.edge.held import Held
 from tests.system.edge.running import Running, Site
 from tests.system.edge.wire import Wire, auth, error
 from tests.system.edge.world import World
@@ -17,54 +17,11 @@ from tests.system.edge.world import World
 QUICK = Timing(heartbeat_seconds=0.05, reauthorize_seconds=0.15, stall_seconds=1.0)
 
 
-class Held:
-    """A GET that is read in a thread."""
-
-    def __init__(self, wire: Wire, **headers: str) -> None:
-        self.text, self.status, self.headers, self.ended = "", 0, httpx.Headers(), threading.Event()
-        self._client = httpx.Client(timeout=httpx.Timeout(10, read=10))
-        sent = {"accept": "text/event-stream", "mcp-session-id": str(wire.session)} | auth(wire.known) | headers
-        self._thread = threading.Thread(target=self._read, args=(wire.edge.url, sent), daemon=True)
-        self._thread.start()
-
-    def _read(self, url: str, headers: dict[str, str]) -> None:
-        try:
-            with self._client.stream("GET", url, headers=headers) as answer:
-                self.status, self.headers = answer.status_code, answer.headers
-                for part in answer.iter_text():
-                    self.text += part
-        except httpx.HTTPError:
-            self.text += "<broken>"
-        finally:
-            self.ended.set()
-
-    def close(self) -> None:
-        """Goes away."""
-        self._client.close()
-        self.ended.wait(10)
-
-
 @pytest.fixture
 def quick(site: Site, world: World) -> Iterator[Running]:
     """An edge whose streams are heard from and judged many times a second."""
     with site.edge(QUICK) as made:
         yield made
-
-
-@pytest.fixture
-def hold() -> Iterator[Callable[..., Held]]:
-    """Opens streams that are closed when the test ends."""
-    opened: list[Held] = []
-
-    def make(wire: Wire, **headers: str) -> Held:
-        held = Held(wire, **headers)
-        opened.append(held)
-        until(lambda: held.status, "the stream opens")
-        return held
-
-    yield make
-    for held in opened:
-        held.close()
 
 
 @contextmanager

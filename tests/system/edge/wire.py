@@ -20,9 +20,9 @@ def auth(known: Known) -> dict[str, str]:
     return {"authorization": f"Bearer {known.key.text}"}
 
 
-def meta(version: str = MODERN) -> dict[str, Any]:
+def meta(version: str = MODERN, capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
     """What every modern request carries."""
-    return {f"{META}protocolVersion": version, f"{META}clientCapabilities": {}}
+    return {f"{META}protocolVersion": version, f"{META}clientCapabilities": capabilities or {}}
 
 
 def request(method: str, params: dict[str, Any] | None = None, id_: Any = 1) -> dict[str, Any]:
@@ -40,6 +40,7 @@ class Wire:
     session: str | None = None
     version: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    capabilities: dict[str, Any] = field(default_factory=dict)
 
     def send(self, body: Any, headers: dict[str, str] | None = None, *, content: bytes | None = None) -> httpx.Response:
         """Posts a body as it is; a header given as an empty text is left out."""
@@ -51,7 +52,7 @@ class Wire:
 
     def initialize(self, version: str = "2025-11-25") -> "Wire":
         """Opens a session."""
-        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        params = {"protocolVersion": version, "capabilities": self.capabilities, "clientInfo": {"name": "test", "version": "1"}}
         answer = self.send(request("initialize", params))
         assert answer.status_code == 200, answer.text
         result = answer.json()["result"]
@@ -75,7 +76,7 @@ class Wire:
         self, method: str, params: dict[str, Any] | None = None, headers: dict[str, str] | None = None, id_: Any = 1, version: str = MODERN
     ) -> httpx.Response:
         """Sends a request of the stateless era with the headers that belong to it."""
-        params = {"_meta": meta(version)} | (params or {})
+        params = {"_meta": meta(version, self.capabilities)} | (params or {})
         routing = {"mcp-protocol-version": version, "mcp-method": method}
         if method == "tools/call" and isinstance(params.get("name"), str):
             routing["mcp-name"] = params["name"]
@@ -110,3 +111,14 @@ def error(answer: httpx.Response, status: int, code: int) -> dict[str, Any]:
     assert (answer.status_code, body["error"]["code"]) == (status, code), (answer.status_code, answer.text)
     assert body.get("id", 0) is not None
     return body
+
+
+def messages(answer: httpx.Response) -> list[dict[str, Any]]:
+    """The messages of a stream that has ended, or the one of an answer that is none."""
+    assert answer.status_code == 200, answer.text
+    if answer.headers["content-type"] == "application/json":
+        return [answer.json()]
+    assert answer.headers["content-type"] == "text/event-stream"
+    events = answer.text.removesuffix("\n\n").split("\n\n")
+    assert all(e.startswith("event: message\ndata: ") for e in events)
+    return [json.loads(e.partition("data: ")[2]) for e in events]

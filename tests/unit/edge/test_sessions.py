@@ -6,7 +6,7 @@ import pytest
 
 from edge import sessions
 from edge.channel import Full, MemoryChannel, Stream
-from edge.sessions import Session
+from edge.sessions import Capabilities, Session
 from kit import credentials, limits
 
 KEY = credentials.mint("test")
@@ -25,7 +25,7 @@ class Clock:
 
 def made(clock: Clock, key_id: str = "k", id_: str | None = None) -> Session:
     """A session of a key."""
-    return Session(id_ or sessions.new_id(), key_id, sessions.digest(KEY), "2025-11-25", {}, clock())
+    return Session(id_ or sessions.new_id(), key_id, sessions.digest(KEY), "2025-11-25", Capabilities(), clock())
 
 
 @pytest.fixture
@@ -52,6 +52,23 @@ def test_only_the_key_that_made_a_session_owns_it(clock: Clock) -> None:
     assert session.owned_by(KEY)
     assert not session.owned_by(credentials.mint("test"))
     assert KEY.text not in repr(session)
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"),
+    [
+        ({}, Capabilities()),
+        ({"elicitation": {}}, Capabilities(elicitation_form=True)),
+        ({"elicitation": {"form": {}}}, Capabilities(elicitation_form=True)),
+        ({"elicitation": {"url": {}}}, Capabilities(elicitation_url=True)),
+        ({"elicitation": {"url": {}, "form": {"a": 1}}}, Capabilities(elicitation_form=True, elicitation_url=True)),
+        ({"sampling": {"tools": {}}, "roots": {"listChanged": True}, "tasks": {}}, Capabilities(sampling=True, roots=True, tasks=True)),
+        ({"elicitation": True, "sampling": 1, "roots": "yes", "tasks": None}, Capabilities()),
+        ({"elicitation": {"url": True}, "experimental": {"a": {}}}, Capabilities()),
+    ],
+)
+def test_of_what_a_client_declares_only_the_known_yes_and_no_is_kept(declared: dict[str, object], kept: Capabilities) -> None:
+    assert Capabilities.of(declared) == kept
 
 
 async def test_a_session_dies_of_age_and_not_while_it_is_in_use(channel: MemoryChannel, clock: Clock) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from substrate.reads.v1 import docket_pb2, matters_pb2
 
-from kit import limits
+from kit import limits, paging
 from kit.errors import Refusal
-from kit import paging
 
 CASE = "6b6f1cb0-7d27-4f0e-9d3d-0d1c6a3c1111"
 
@@ -41,3 +43,12 @@ def test_anything_else_is_refused_and_never_fails(text: str) -> None:
 def test_the_size_has_a_default_and_a_maximum() -> None:
     assert paging.opened(matters_pb2.ListMattersRequest()).size == limits.PAGE_SIZE_DEFAULT
     assert paging.opened(matters_pb2.ListMattersRequest(page_size=9999)).size == limits.PAGE_SIZE_MAX
+
+
+def test_a_token_whose_place_no_store_could_hold_is_refused() -> None:
+    request = matters_pb2.ListMattersRequest()
+    for place in ("\ud800", "a\0"):
+        body = json.dumps([paging.binding(request), place]).encode()
+        request.page_token = base64.urlsafe_b64encode(body).decode().rstrip("=")
+        with pytest.raises(Refusal, match="page_token"):
+            paging.opened(request)

@@ -258,7 +258,9 @@ class AuthorizeBatchRequest(_message.Message):
     REQUESTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def requests(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuthorizeRequest]:
-        """The calls, in order of arrival."""
+        """The calls, in order of arrival.
+        A call that breaks a rule is refused by itself and spoils none of the others.
+        """
 
     def __init__(
         self,
