@@ -23,15 +23,19 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
             "ready_file": ready,
             "public_url": "" if listen.endswith(":0") else f"http://{listen}",
             "allowed_hosts": ["127.0.0.1", "localhost", "[::1]"],
-            "allowed_origins": [],
         }
-        found["backends"] = {name: addresses[name] for name in program.needs}
     else:
         found["server"] = {"listen": listen, "ready_file": ready, "reflection": True}
-        if "auth" in program.needs:
-            found["auth"] = {"address": addresses["auth"]}
+    if program.name == "edge":
+        found["backends"] = {name: addresses[name] for name in program.needs if name != "approvals"}
+        found["handoff"] = {"approvals_url": f"http://{addresses['approvals']}", "state_keys_file": str(data.state_keys)}
+    elif "auth" in program.needs:
+        found["auth"] = {"address": addresses["auth"]}
     if program.role:
         found["database"] = {"dsn_file": str(dsn_file(data.secrets, program.role))}
+    for secret, path in (("decision.key", data.decision_key), ("decision.pub", data.decision_pub)):
+        if secret in program.secrets:
+            found["decision"] = {"key_file": str(path)}
     if "pepper" in program.secrets:
         found["keys"] = {"pepper_file": str(data.pepper)}
     return found

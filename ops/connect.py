@@ -10,11 +10,12 @@ from ops.layout import DataDir
 
 
 def document(
-    data: DataDir, mcp_listen: str, grpc: Mapping[str, str], matters: Mapping[str, str], demo: Mapping[str, Any]
+    data: DataDir, listen: Mapping[str, str], grpc: Mapping[str, str], matters: Mapping[str, str], demo: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The content of connect.json."""
     return {
-        "mcp_url": f"http://{mcp_listen}/mcp",
+        "mcp_url": f"http://{listen['edge']}/mcp",
+        "approvals_url": f"http://{listen['approvals']}",
         "keys": demo["keys"],
         "matters": dict(matters),
         "grpc": dict(grpc),
@@ -47,9 +48,14 @@ def summary(data: DataDir, content: Mapping[str, Any]) -> str:
         "client_safe": "answers a client may see",
         "soilworks_only": "narrowed to one matter",
     }
-    lines = [f"MCP endpoint   {url}", *(f"gRPC {name:9} {address}  (mutual TLS)" for name, address in content["grpc"].items())]
+    lines = [
+        f"MCP endpoint   {url}",
+        f"approvals      {content['approvals_url']}  (for people)",
+        *(f"gRPC {name:9} {address}  (mutual TLS)" for name, address in content["grpc"].items()),
+    ]
     lines += ["", "keys", *(f"  {name:15} {key}   {notes.get(name, '')}".rstrip() for name, key in keys.items())]
     lines += ["", "matters", *(f"  {name:15} {case_id}" for name, case_id in content["matters"].items())]
+    lines += ["", "people who sign in to approvals", *(f"  {p['email']:24} {p['password']}" for p in content["people"].values())]
     lines += ["", "connect an agent", *snippets(url, keys["firm"])]
     lines += ["", f"all of this is in {data.connect} (readable by you alone)"]
     return "\n".join(lines)

@@ -67,6 +67,11 @@ class DataDir:
         return self.secrets / "decision.pub"
 
     @property
+    def state_keys(self) -> Path:
+        """What edges seal request state with; shared by all of them."""
+        return self.secrets / "state.keys"
+
+    @property
     def pepper(self) -> Path:
         """What keys are hashed with; only auth may read it."""
         return self.secrets / "pepper"

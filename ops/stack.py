@@ -1,6 +1,7 @@
 """The one-machine stack: database, schema, certificates, matters, programs, people and keys, in that order."""
 
 import asyncio
+import base64
 import json
 import os
 import secrets
@@ -22,6 +23,13 @@ from ops.layout import DATABASE, ROOT, DataDir
 from ops.postgres import Postgres
 from ops.process import Running, StackError, python_environ, say
 from ops.progress import Progress
+
+
+def _port(program: programs.Program, port: int) -> int:
+    """Agents get the port that was asked for, people the one after it; everything else takes any."""
+    if program.serves != "http" or port == 0:
+        return 0
+    return port if program.name == "edge" else port + 1
 
 
 def check_port(port: int) -> int:
@@ -57,6 +65,7 @@ class Stack:
 
     async def _start(self) -> dict[str, Any]:
         port = check_port(self.port)
+        check_port(port and port + 1)
         for folder in (self.data.root, self.data.run, self.data.log, self.data.secrets):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         async with self.progress.step("PostgreSQL"):
@@ -76,7 +85,7 @@ class Stack:
         async with self.progress.step("people and keys"):
             demo = await asyncio.to_thread(self._demonstration, addresses["auth"], matters)
         grpc = {one.program.name: one.listen for one in self.running if one.program.serves == "grpc"}
-        content = connect.document(self.data, addresses["edge"], grpc, matters, demo)
+        content = connect.document(self.data, addresses, grpc, matters, demo)
         connect.write(self.data, content)
         return content
 
@@ -84,7 +93,7 @@ class Stack:
         addresses: dict[str, str] = {}
         for program in programs.load().programs:
             async with self.progress.step(program.name):
-                listen = f"127.0.0.1:{port if program.serves == 'http' else 0}"
+                listen = f"127.0.0.1:{_port(program, port)}"
                 one = Running(program, self.data, listen, dict(addresses))
                 await one.start()
                 self.running.append(one)
@@ -107,6 +116,8 @@ class Stack:
         pki.ensure(self.data.pki, tuple(p.name for p in table.programs), table.clients, datetime.now(UTC))
         if not self.data.pepper.exists():
             write_private(self.data.pepper, secrets.token_hex(32) + "\n")
+        if not self.data.state_keys.exists():
+            write_private(self.data.state_keys, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode("ascii") + "\n")
         if not self.data.decision_key.exists():
             key = Ed25519PrivateKey.generate()
             write_private(self.data.decision_pub, key.public_key().public_bytes_raw().hex() + "\n")
