@@ -79,3 +79,45 @@ GRANT INSERT (proposal_id, attempt, requested_by) ON ledger.retries TO svc_appro
 GRANT SELECT ON ledger.decided, ledger.executions, ledger.retries TO svc_executor;
 GRANT INSERT (proposal_id, fence, lease_owner, lease_until), UPDATE (fence, lease_owner, lease_until, attempts, intent, intent_at, outcome, detail, finished_at)
   ON ledger.executions TO svc_executor;
+
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+-- approvals, its own room: web sessions, and the pages' one view. Nobody else has a way in, and no program deletes a decision's session trail
+-- but for sessions that are long over.
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+REVOKE ALL ON SCHEMA approvals FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA approvals FROM PUBLIC, svc_approvals;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA approvals FROM PUBLIC, svc_approvals;
+GRANT USAGE ON SCHEMA approvals TO svc_approvals;
+GRANT SELECT, DELETE, INSERT (id, token_hash, user_id, expires_at), UPDATE (last_seen_at, ended_at) ON approvals.sessions TO svc_approvals;
+GRANT SELECT ON approvals.proposals TO svc_approvals;
+GRANT EXECUTE ON FUNCTION approvals.matters, approvals.rows_named, ledger.hold TO svc_approvals;
+
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+-- executor on the record: it adds rows and ends deadlines, inside the one matter of the decision it carries out. It deletes nothing, and of what
+-- is there it changes only what a listed action changes. Documents that may not be produced do not exist for it either.
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+REVOKE ALL ON ALL TABLES IN SCHEMA record FROM svc_executor;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA record FROM svc_executor;
+GRANT SELECT ON ledger.mismatched TO svc_executor;
+GRANT USAGE ON SCHEMA record TO svc_executor;
+GRANT EXECUTE ON FUNCTION record.visible_cases, record.current_version, record.producible TO svc_executor;
+GRANT SELECT, INSERT ON record.provenance, record.deadlines, record.case_fact_records, record.case_fact_assertions, record.fact_posture_proposals,
+  record.exhibits, record.trial_objections, record.tasks, record.notes, record.custodians, record.litigation_holds, record.hold_custodians,
+  record.hold_notices, record.productions, record.production_documents, record.discovery_responses, record.work_items TO svc_executor;
+GRANT SELECT ON record.matters, record.docket_entries, record.documents, record.document_versions, record.document_pages, record.parties,
+  record.transcripts TO svc_executor;
+GRANT UPDATE (status, status_note, superseded_by_id, ended_by_decision) ON record.deadlines TO svc_executor;
+GRANT UPDATE (status, attempt, intent_at, finished_at, detail) ON record.hold_notices TO svc_executor;
+
+DO $$
+DECLARE
+  relation regclass;
+BEGIN
+  FOR relation IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'record'::regnamespace AND c.relkind IN ('r', 'p') LOOP
+    EXECUTE format('DROP POLICY IF EXISTS carried_out ON %s', relation);
+    EXECUTE format('CREATE POLICY carried_out ON %s TO svc_executor USING (case_id = ANY((SELECT record.visible_cases())::uuid[])) '
+      'WITH CHECK (case_id = ANY((SELECT record.visible_cases())::uuid[]))', relation);
+  END LOOP;
+END $$;
+DROP POLICY IF EXISTS producible_carried_out ON record.documents;
+CREATE POLICY producible_carried_out ON record.documents AS RESTRICTIVE FOR SELECT TO svc_executor USING (record.producible(privilege_class, reviewed_at));

@@ -96,6 +96,13 @@ HISTORY_PAGE_ROWS = 50
 OUTCOME_WAIT_SECONDS = 3.0  # how long a result page waits for the execution to end before it shows that it has not
 OUTCOME_WAITERS_MAX = 200
 
+# Executor: what was decided, carried out once
+EXECUTION_LEASE_SECONDS = 60.0  # how long a claim holds without a word of its holder
+EXECUTION_SWEEP_SECONDS = 3.0  # how often it looks for what nobody announced
+EXECUTION_SWEEP_MAX = 50  # decisions taken up in one look
+EXECUTION_DETAIL_MAX_CHARS = 2_000
+SMTP_SECONDS = 20.0  # one step of a conversation with a mail server
+
 # Database
 POOL_SIZE_DEFAULT = 8
 POOL_ACQUIRE_SECONDS = 2.0

@@ -1,0 +1,1 @@
+"""approvals: where people decide."""

@@ -1,0 +1,85 @@
+-- name: find
+SELECT * FROM approvals.proposals WHERE id = :id AND owner_id = :user_id AND case_id = ANY (:case_ids::uuid[]);
+
+-- name: waiting
+SELECT * FROM approvals.proposals
+ WHERE owner_id = :user_id AND case_id = ANY (:case_ids::uuid[]) AND state = 'undecided' AND (:ids::uuid[] IS NULL OR id = ANY (:ids::uuid[]))
+ ORDER BY expires_at, filed_at, id
+ LIMIT :limit;
+
+-- name: count_waiting
+SELECT count(*) AS number FROM approvals.proposals WHERE owner_id = :user_id AND case_id = ANY (:case_ids::uuid[]) AND state = 'undecided';
+
+-- name: history
+SELECT * FROM approvals.proposals
+ WHERE owner_id = :user_id AND case_id = ANY (:case_ids::uuid[]) AND state <> 'undecided' AND (:before::timestamptz IS NULL OR filed_at < :before)
+ ORDER BY filed_at DESC, id
+ LIMIT :limit;
+
+-- name: matters
+SELECT case_id, name FROM approvals.matters(:case_ids::uuid[]);
+
+-- name: rows_named
+SELECT id, words FROM approvals.rows_named(:case_id, :ids::uuid[]);
+
+-- name: hold
+SELECT ledger.hold(:id);
+
+-- name: nonce
+SELECT proposal_id, action, case_id, user_id, args_digest, expires_at, used_at FROM ledger.nonces WHERE nonce_hash = :nonce_hash;
+
+-- name: count_live_nonces
+SELECT count(*) AS number FROM ledger.nonces WHERE user_id = :user_id AND used_at IS NULL AND expires_at > clock_timestamp();
+
+-- name: mint_nonce
+INSERT INTO ledger.nonces (nonce_hash, proposal_id, action, case_id, user_id, args_digest, expires_at)
+VALUES (:nonce_hash, :proposal_id, :action, :case_id, :user_id, :args_digest, :expires_at);
+
+-- name: decide_confirmed
+WITH used AS (
+  UPDATE ledger.nonces SET used_at = clock_timestamp()
+   WHERE nonce_hash = :nonce_hash AND used_at IS NULL AND expires_at > clock_timestamp() AND proposal_id = :proposal_id AND action = :action
+     AND case_id = :case_id AND user_id = :decided_by AND args_digest = :args_digest
+  RETURNING nonce_hash
+)
+INSERT INTO ledger.decisions (proposal_id, args_digest, decision, decided_by, decided_at, reason, shown_sha256, nonce_hash, step_up, signature)
+SELECT :proposal_id, :args_digest, :decision, :decided_by, :decided_at, :reason, :shown_sha256, used.nonce_hash, :step_up, :signature FROM used
+RETURNING proposal_id;
+
+-- name: decide_plainly
+INSERT INTO ledger.decisions (proposal_id, args_digest, decision, decided_by, decided_at, reason, shown_sha256, nonce_hash, step_up, signature)
+VALUES (:proposal_id, :args_digest, :decision, :decided_by, :decided_at, :reason, :shown_sha256, NULL, :step_up, :signature)
+RETURNING proposal_id;
+
+-- name: retry
+INSERT INTO ledger.retries (proposal_id, attempt, requested_by) VALUES (:proposal_id, :attempt, :requested_by) ON CONFLICT DO NOTHING RETURNING proposal_id;
+
+-- name: append_audit
+SELECT audit.append(:actor::text, :action::text, :case_id::uuid, :outcome::text, :detail::bytea);
+
+-- name: handoff_owner
+SELECT h.owner_id, h.proposal_id
+  FROM ledger.handoffs h LEFT JOIN ledger.handoff_answers a ON a.handoff_hash = h.handoff_hash
+ WHERE h.handoff_hash = :handoff_hash AND h.expires_at > clock_timestamp() AND coalesce(a.answer, 'accepted') = 'accepted';
+
+-- name: forget_sessions
+DELETE FROM approvals.sessions WHERE expires_at < clock_timestamp() - make_interval(secs => :kept_seconds);
+
+-- name: begin_session
+INSERT INTO approvals.sessions (id, token_hash, user_id, expires_at)
+VALUES (:id, :token_hash, :user_id, clock_timestamp() + make_interval(secs => :seconds));
+
+-- name: end_surplus_sessions
+UPDATE approvals.sessions SET ended_at = clock_timestamp()
+ WHERE ended_at IS NULL AND id IN (SELECT s.id FROM approvals.sessions s WHERE s.user_id = :user_id AND s.ended_at IS NULL ORDER BY s.made_at DESC OFFSET :kept);
+
+-- name: use_session
+UPDATE approvals.sessions SET last_seen_at = clock_timestamp()
+ WHERE token_hash = :token_hash AND ended_at IS NULL AND expires_at > clock_timestamp() AND last_seen_at > clock_timestamp() - make_interval(secs => :idle_seconds)
+RETURNING user_id;
+
+-- name: end_session
+UPDATE approvals.sessions SET ended_at = clock_timestamp() WHERE token_hash = :token_hash AND ended_at IS NULL RETURNING user_id;
+
+-- name: ready
+SELECT count(*) AS number FROM approvals.proposals WHERE id IS NULL;
