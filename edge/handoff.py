@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -31,12 +31,6 @@ ANSWERS = {"accept": ACCEPTED, "decline": DECLINED, "cancel": CANCELLED}
 _ID = "[A-Za-z0-9_-]{43}"
 _QUERY = re.compile(f"elicitationId=({_ID})".encode("ascii"))
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def takes_links(capabilities: Mapping[str, Any]) -> bool:
-    """Whether a client says that it can open links. An empty `elicitation` means forms, and a form is never asked for here."""
-    elicitation = capabilities.get("elicitation")
-    return isinstance(elicitation, dict) and isinstance(elicitation.get("url"), dict)
 
 
 def id_of(query: bytes) -> str | None:

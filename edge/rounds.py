@@ -15,10 +15,11 @@ from substrate.common.v1 import error_reason_pb2 as reasons
 
 from edge.caller import Caller
 from edge.errors import Fault
-from edge.handoff import ANSWERS, Called, Handoffs, Link, takes_links
+from edge.handoff import ANSWERS, Called, Handoffs, Link
 from edge.jsonrpc import INVALID_PARAMS
 from edge.revisions import Revision
 from edge.sealing import Ring
+from edge.sessions import Capabilities
 from kit import limits
 from kit.catalogue import Tool
 from kit.clock import Clock
@@ -66,11 +67,11 @@ class Rounds:
 
     def of(self, caller: Caller, params: Mapping[str, Any], capabilities: Mapping[str, Any], revision: Revision) -> Round:
         """The part of one request in them."""
-        return Round(self, caller, params, capabilities, revision)
+        return Round(self, caller, params, Capabilities.of(capabilities).elicitation_url, revision)
 
     async def question(self, asking: Round, called: Called, receipt: bytes) -> dict[str, Any] | None:
         """The question to end the call with; None where the receipt is the answer."""
-        takes = called.tool.handoff and takes_links(asking.capabilities) and "inputResponses" not in asking.params
+        takes = called.tool.handoff and asking.takes_links and "inputResponses" not in asking.params
         if self._handoffs is None or self._ring is None or not takes or len(receipt) > limits.HANDOFF_RECEIPT_MAX_BYTES:
             return None
         bound = await self._bound(asking.caller, called.tool, called.request)
@@ -88,7 +89,7 @@ class Rounds:
         remembered = await self._open(asking, sealed, tool, request)
         word = _answer(asking.params.get("inputResponses"))
         assert self._handoffs is not None
-        if word is None and takes_links(asking.capabilities):
+        if word is None and asking.takes_links:
             return self._ask(asking, remembered.link, sealed)
         try:
             if word is not None:
@@ -126,7 +127,7 @@ class Round:
     rounds: Rounds
     caller: Caller
     params: Mapping[str, Any]
-    capabilities: Mapping[str, Any]
+    takes_links: bool
     revision: Revision
 
     async def resume(self, tool: Tool, request: Message) -> dict[str, Any] | None:
