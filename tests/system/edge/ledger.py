@@ -92,8 +92,10 @@ class Ledger:
             action=request.action,
             what_will_happen="Something will.",
             capped_at_rung="suggest",
+            supervision_floor="routine",
             next_step="A person decides.",
         )
+        made.expires_at.FromSeconds(int(time.time()) + limits.PROPOSAL_LAPSES_DAYS * 86_400)
         self.filed[made.approval_id] = Filed(made, call.principal.key_id, request.args)
         return made
 
