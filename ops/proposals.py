@@ -21,7 +21,8 @@ SELECT p.id, p.case_id, p.action, p.what_will_happen, p.filed_at, s.state, s.exe
  ORDER BY p.filed_at DESC LIMIT $3
 """
 SHOW = """
-SELECT p.*, s.state, s.execution, s.superseded_by, d.decision, d.decided_by, d.decided_at, d.reason AS decision_reason, d.shown_sha256, d.step_up,
+SELECT p.*, s.state, s.execution, s.superseded_by, d.decision, d.decided_by, d.decided_at, d.reason AS decision_reason, d.shown_sha256,
+       d.step_up,
        e.attempts, e.intent_at, e.outcome, e.detail, e.finished_at
   FROM ledger.proposals p JOIN ledger.states s ON s.id = p.id
   LEFT JOIN ledger.decisions d ON d.proposal_id = p.id LEFT JOIN ledger.executions e ON e.proposal_id = p.id
