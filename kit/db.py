@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ Connection = asyncpg.Connection
 Error = asyncpg.PostgresError
 UniqueViolation = pg.UniqueViolationError
 ForeignKeyViolation = pg.ForeignKeyViolationError
+IntegrityViolation = pg.IntegrityConstraintViolationError
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 _SETTING = re.compile(r"[a-z_]+\.[a-z_]+")
 _SETTING_VALUE = re.compile(r"[0-9a-zA-Z,_\-]*")
@@ -67,6 +68,13 @@ def is_absent(error: BaseException, names: Iterable[str]) -> bool:
 def is_misnamed(error: BaseException) -> bool:
     """Whether a statement names a column or function that does not exist: a defect, where an absent table may be a choice."""
     return isinstance(error, (pg.UndefinedColumnError, pg.UndefinedFunctionError, pg.PostgresSyntaxError, pg.AmbiguousColumnError))
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the same may succeed later: the database was out of reach, too slow, or asked for another try."""
+    return isinstance(error, (pg.TransactionRollbackError, pg.InsufficientResourcesError)) or (
+        why_unreadable(error) in ("did not answer in time", "could not be reached")
+    )
 
 
 def is_outdated(error: BaseException) -> bool:
@@ -219,6 +227,28 @@ async def connect(dsn: str, pool_size: int = limits.POOL_SIZE_DEFAULT, *, wait_s
 async def connect_one(dsn: str) -> Connection[Record]:
     """One connection of its own, for operator commands."""
     return await asyncpg.connect(dsn, timeout=limits.CONNECT_TIMEOUT_SECONDS)
+
+
+class Listener:
+    """Wakes somebody when a channel is notified. `renew` replaces a lost connection; what was missed meanwhile is for a sweep."""
+
+    def __init__(self, dsn: str, channel: str, wake: Callable[[], None]) -> None:
+        self._dsn, self._channel, self._wake = dsn, channel, wake
+        self._connection: Connection[Record] | None = None
+
+    async def renew(self) -> None:
+        """Listens, if it does not already."""
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await connect_one(self._dsn)
+            await self._connection.add_listener(self._channel, self._heard)
+
+    def _heard(self, *_notice: object) -> None:
+        self._wake()
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        if self._connection is not None:
+            await self._connection.close()
 
 
 def arguments(statement: Statement, values: Mapping[str, Any]) -> Iterable[Any]:

@@ -11,7 +11,7 @@ import substrate.reads.v1.deadlines_pb2 as pb
 _ReadState: dict[int, str | None] = {0: None, 1: 'read', 2: 'empty', 3: 'unreadable'}
 _VerificationStatus: dict[int, str | None] = {0: None, 1: 'unknown', 2: 'ungrounded', 3: 'grounded', 4: 'verified'}
 _DeadlineStatus: dict[int, str | None] = {0: None, 1: 'pending', 2: 'met', 3: 'held', 4: 'passed', 5: 'superseded', 6: 'vacated', 7: 'unclear'}
-_DeadlineSource: dict[int, str | None] = {0: None, 1: 'order', 2: 'rule', 3: 'agreement'}
+_DeadlineSource: dict[int, str | None] = {0: None, 1: 'order', 2: 'rule', 3: 'agreement', 4: 'decision'}
 
 
 def encode_Deadline(m: pb.Deadline) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class _DeadlineSourceEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Deadli
     """A rule or statute that runs from an event."""
     DEADLINE_SOURCE_AGREEMENT: _DeadlineSource.ValueType  # 3
     """An agreement of the parties."""
+    DEADLINE_SOURCE_DECISION: _DeadlineSource.ValueType  # 4
+    """A person of the firm put it on the calendar; what they took it from is not established."""
 
 class DeadlineSource(_DeadlineSource, metaclass=_DeadlineSourceEnumTypeWrapper):
     """Where a deadline comes from."""
@@ -46,6 +48,8 @@ DEADLINE_SOURCE_RULE: DeadlineSource.ValueType  # 2
 """A rule or statute that runs from an event."""
 DEADLINE_SOURCE_AGREEMENT: DeadlineSource.ValueType  # 3
 """An agreement of the parties."""
+DEADLINE_SOURCE_DECISION: DeadlineSource.ValueType  # 4
+"""A person of the firm put it on the calendar; what they took it from is not established."""
 Global___DeadlineSource: _TypeAlias = DeadlineSource  # noqa: Y015
 
 class _DeadlineStatus:

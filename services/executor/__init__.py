@@ -1,0 +1,1 @@
+"""The executor: carries out what a person decided, once, and takes no request from anybody."""

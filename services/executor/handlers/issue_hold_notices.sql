@@ -1,0 +1,45 @@
+-- name: prepare
+WITH hold AS (
+  SELECT h.id FROM record.litigation_holds h WHERE h.case_id = :case_id::uuid AND h.id = :hold_id::uuid AND h.released_at IS NULL
+), named AS (
+  SELECT c.id, c.email
+    FROM record.hold_custodians l JOIN record.custodians c ON c.case_id = l.case_id AND c.id = l.custodian_id
+   WHERE l.case_id = :case_id AND l.hold_id = :hold_id AND c.id = ANY(:custodian_ids::uuid[]) AND c.email <> ''
+)
+INSERT INTO record.hold_notices (id, case_id, hold_id, custodian_id, decision_id, template, address, message_id, provenance_id, as_of, recorded_by)
+SELECT g.notice_id, :case_id, h.id, n.id, :proposal_id::uuid, :template::text, n.email, '<' || g.notice_id || '@' || :domain::text || '>', :provenance_id::text,
+       :decided_at::timestamptz, :recorded_by::text
+  FROM hold h
+ CROSS JOIN unnest(:custodian_ids, :notice_ids::uuid[]) AS g (custodian_id, notice_id)
+  JOIN named n ON n.id = g.custodian_id
+ WHERE (SELECT count(*) FROM named) = cardinality(:custodian_ids)
+ON CONFLICT (decision_id, custodian_id) DO NOTHING;
+
+-- name: settle
+UPDATE record.hold_notices n
+   SET status = 'failed', finished_at = clock_timestamp(), detail = :unknown::text
+ WHERE n.case_id = :case_id::uuid AND n.decision_id = :proposal_id::uuid AND n.status = 'sending';
+
+-- name: again
+UPDATE record.hold_notices n
+   SET status = 'prepared', detail = NULL, finished_at = NULL
+ WHERE n.case_id = :case_id::uuid AND n.decision_id = :proposal_id::uuid AND n.status = 'failed'
+   AND EXISTS (SELECT FROM ledger.retries r WHERE r.proposal_id = n.decision_id AND r.attempt >= n.attempt);
+
+-- name: notices
+SELECT n.id, n.status, n.address, n.message_id, n.template, n.detail, c.name, h.trigger_event, h.scope, h.effective_from, m.caption
+  FROM record.hold_notices n
+  JOIN record.custodians c ON c.case_id = n.case_id AND c.id = n.custodian_id
+  JOIN record.litigation_holds h ON h.case_id = n.case_id AND h.id = n.hold_id
+  JOIN record.matters m ON m.case_id = n.case_id
+ WHERE n.case_id = :case_id::uuid AND n.decision_id = :proposal_id::uuid
+ ORDER BY c.name, n.id;
+
+-- name: begin
+UPDATE record.hold_notices SET status = 'sending', intent_at = clock_timestamp(), attempt = :attempt::int, detail = NULL
+ WHERE id = :id::uuid AND case_id = :case_id::uuid AND status = 'prepared'
+RETURNING id;
+
+-- name: end
+UPDATE record.hold_notices SET status = :status::text, finished_at = clock_timestamp(), detail = :detail::text
+ WHERE id = :id::uuid AND case_id = :case_id::uuid AND status = 'sending';
