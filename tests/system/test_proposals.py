@@ -77,6 +77,7 @@ async def test_a_deadline_that_an_agent_files_and_a_person_confirms_is_on_the_ca
             await browser.close()
         found = await until_async(lambda: _deadline(connected, case_id, title), "the deadline is on the calendar", 20)
         status = (await call(connected, "get_proposal_status", case_id=case_id, approval_id=filed["approval_id"]))["proposal"]
+    assert found is not None
     assert found["due_date"] == "2009-01-16"
     assert any(filed["approval_id"] in urn for urn in found["provenance_ids"])
     assert (status["state"], status["execution"], status["executed"]) == ("approved", "done", True)
