@@ -45,11 +45,11 @@ class SqlHandler:
         """Prepares the statement as the executor's role and holds its columns against what is needed of them."""
         async with store.unbound() as connection:
             prepared = await connection.prepare(self._statement.sql)
-        columns = {a.name for a in prepared.get_attributes()}
+            columns = {a.name for a in prepared.get_attributes()}
+            kinds = [p.name for p in prepared.get_parameters()]
         if wrong := sorted(NEEDED - columns) or sorted(columns - NEEDED - OPTIONAL):
             raise Unfit(f"{self._action.name}: the column {wrong[0]} is missing, or is none that a handler returns")
-        kinds = zip(self._statement.parameters, prepared.get_parameters(), strict=True)
-        self._days = frozenset(name for name, kind in kinds if kind.name == "date")
+        self._days = frozenset(name for name, kind in zip(self._statement.parameters, kinds, strict=True) if kind == "date")
 
     def _arguments(self, order: Order) -> list[Any]:
         given = context(order)
