@@ -33,9 +33,10 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
         found["auth"] = {"address": addresses["auth"]}
     if program.role:
         found["database"] = {"dsn_file": str(dsn_file(data.secrets, program.role))}
-    for secret, path in (("decision.key", data.decision_key), ("decision.pub", data.decision_pub)):
-        if secret in program.secrets:
-            found["decision"] = {"key_file": str(path)}
+    if "decision.key" in program.secrets:
+        found["decision"] = {"key_file": str(data.decision_key)}
+    if "decision.pub" in program.secrets:
+        found["decision"] = {"public_key_file": str(data.decision_pub)}
     if "pepper" in program.secrets:
         found["keys"] = {"pepper_file": str(data.pepper)}
     return found
