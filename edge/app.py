@@ -64,8 +64,8 @@ def build(
     authority = Authority(config.Peer(settings.backends.auth), settings.tls)
     authorization = Authorization(public_url, (t.scope for t in catalogue.tools), settings.http.authorization_servers)
     origins = Origins(settings.http.allowed_hosts, settings.http.allowed_origins, public_url)
-    handoffs = _handoffs(settings, public_url, method)
-    links = LinkRequests(handoffs, memory, now, timing.handoff_poll_seconds) if handoffs else None
+    handoffs = _handoffs(settings, public_url, method, timing)
+    links = LinkRequests(handoffs, memory, now, timing.handoff_pause_seconds) if handoffs else None
     ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if handoffs else None
     modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock))
     endpoint = Endpoint(origins, authorization, authority, Legacy(toolbox, calls, memory, now, timing, links), modern)
@@ -76,8 +76,8 @@ def build(
             for channel in channels.values():
                 stack.push_async_callback(channel.close)
             stack.push_async_callback(authority.close)
-            if links is not None:
-                stack.push_async_callback(links.close)
+            if handoffs is not None:
+                stack.push_async_callback(handoffs.close)
             sweeper = asyncio.create_task(_sweep(memory, timing.session_sweep_seconds))
             stack.push_async_callback(_cancelled, sweeper)
             yield
@@ -96,12 +96,14 @@ def _program(path: str) -> str:
     return path.split(".")[1]
 
 
-def _handoffs(settings: EdgeConfig, public_url: str, method: Callable[[str, type[Message]], client.Method]) -> Handoffs | None:
+def _handoffs(
+    settings: EdgeConfig, public_url: str, method: Callable[[str, type[Message]], client.Method], timing: Timing
+) -> Handoffs | None:
     """Links to the approval page, where there is one to lead to."""
     if not settings.handoff.approvals_url:
         return None
     check_pages(settings.handoff.approvals_url, public_url)
-    return Handoffs(method, public_url)
+    return Handoffs(method, public_url, timing.handoff_pause_seconds)
 
 
 def _channels(settings: EdgeConfig) -> dict[str, grpc.aio.Channel]:

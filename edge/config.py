@@ -57,6 +57,6 @@ class Timing:
     session_sweep_seconds: float = limits.SESSION_SWEEP_SECONDS
     heartbeat_seconds: float = limits.HEARTBEAT_SECONDS
     reauthorize_seconds: float = limits.REAUTHORIZE_SECONDS
-    handoff_poll_seconds: float = limits.HANDOFF_POLL_SECONDS
+    handoff_pause_seconds: float = limits.HANDOFF_PAUSE_SECONDS
     stall_seconds: float = limits.HTTP_SEND_STALL_SECONDS
     drain_seconds: float = limits.HTTP_DRAIN_SECONDS

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
 from google.protobuf.message import Message
+from substrate.common.v1 import error_reason_pb2 as reasons
 from substrate.proposals.v1 import handoff_service_pb2 as pb
 
 from edge.authorization import ENDPOINT
@@ -30,6 +32,17 @@ ACCEPTED, DECLINED, CANCELLED = "accepted", "declined", "cancelled"
 ANSWERS = {"accept": ACCEPTED, "decline": DECLINED, "cancel": CANCELLED}
 _ID = "[A-Za-z0-9_-]{43}"
 _QUERY = re.compile(f"elicitationId=({_ID})".encode("ascii"))
+_FINAL_REASONS = frozenset(
+    {
+        reasons.ERROR_REASON_UNAUTHENTICATED,
+        reasons.ERROR_REASON_SCOPE_MISSING,
+        reasons.ERROR_REASON_CLASS_REFUSED,
+        reasons.ERROR_REASON_MATTER_NOT_ACCESSIBLE,
+        reasons.ERROR_REASON_INVALID_ARGUMENT,
+        reasons.ERROR_REASON_NOT_FOUND,
+        reasons.ERROR_REASON_CONFLICT,
+    }
+)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -48,6 +61,16 @@ def check_pages(approvals_url: str, public_url: str) -> None:
             raise ConfigError(f"{name}: expected an https address without a query")
     if pages.netloc.lower() == ours.netloc.lower():
         raise ConfigError("[handoff] approvals_url: must be another origin than [http] public_url")
+
+
+def final(refusal: Refusal) -> bool:
+    """Whether the same call can never succeed."""
+    return refusal.reason in _FINAL_REASONS
+
+
+def longer(pause: float) -> float:
+    """The next pause of something that is tried again and again."""
+    return min(pause * 1.5, limits.HANDOFF_PAUSE_MAX_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +99,12 @@ class Link:
 class Handoffs:
     """Client of the service that keeps the links. Each call carries the caller's own key and is judged afresh."""
 
-    def __init__(self, method: Callable[[str, type[Message]], Method], public_url: str) -> None:
+    def __init__(self, method: Callable[[str, type[Message]], Method], public_url: str, pause_seconds: float) -> None:
         self._open = method(f"/{SERVICE.full_name}/OpenHandoff", pb.OpenHandoffResponse)
         self._answer = method(f"/{SERVICE.full_name}/AnswerHandoff", pb.AnswerHandoffResponse)
         self._get = method(f"/{SERVICE.full_name}/GetHandoff", pb.GetHandoffResponse)
-        self._page = public_url.rstrip("/") + PAGE
+        self._page, self._pause_seconds = public_url.rstrip("/") + PAGE, pause_seconds
+        self._errands: set[asyncio.Task[None]] = set()
 
     async def open(self, caller: Caller, called: Called, session: str) -> Link | None:
         """A link for what was just filed; None where there is nothing to decide, or where there can be no link."""
@@ -104,6 +128,35 @@ class Handoffs:
         )
         noted: Any = await self._answer(request, metadata=caller.metadata)
         return str(noted.answer)
+
+    async def insist(self, caller: Caller, link: Link, word: str) -> str | None:
+        """Notes an answer that could not be noted at once, so that no declined link stays open; None where it never can be."""
+        pause, left = self._pause_seconds, float(limits.HANDOFF_LIVES_SECONDS)
+        while left > 0:
+            await asyncio.sleep(pause)
+            left, pause = left - pause, longer(pause)
+            try:
+                return await self.answer(caller, link, word)
+            except Refusal as refusal:
+                if final(refusal):
+                    return None
+        return None
+
+    def errand(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs what no request waits for. Beyond a number it is left undone."""
+        if len(self._errands) >= limits.HANDOFF_ERRANDS_MAX:
+            work.close()
+            return
+        task = asyncio.create_task(work)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+
+    async def close(self) -> None:
+        """Leaves every errand."""
+        errands = list(self._errands)
+        for errand in errands:
+            errand.cancel()
+        await asyncio.gather(*errands, return_exceptions=True)
 
     async def state(self, caller: Caller, link: Link) -> pb.GetHandoffResponse:
         """Where the proposal behind the link stands, or the one that took its place."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 from collections.abc import Callable
 from typing import Any
@@ -13,14 +12,12 @@ from substrate.common.v1 import error_reason_pb2 as reasons
 from edge import jsonrpc
 from edge.caller import Caller
 from edge.channel import Channel
-from edge.handoff import ACCEPTED, ANSWERS, CANCELLED, Called, Handoffs, Link
-from edge.http import refuse
+from edge.handoff import ACCEPTED, ANSWERS, CANCELLED, Called, Handoffs, Link, final, longer
 from edge.revisions import REVISIONS
 from edge.sessions import Asked, Session
 from kit import limits
 from kit.errors import Refusal
 
-log = logging.getLogger(__name__)
 # The ends that a client is told of. A proposal that was taken back or sent back ends without a word.
 _TOLD = frozenset({"approved", "declined", "expired"})
 
@@ -28,9 +25,8 @@ _TOLD = frozenset({"approved", "declined", "expired"})
 class LinkRequests:
     """Asks, takes the one answer to each request, and watches what became of an accepted one."""
 
-    def __init__(self, handoffs: Handoffs, channel: Channel, now: Callable[[], float], poll_seconds: float) -> None:
-        self._handoffs, self._channel, self._now, self._poll_seconds = handoffs, channel, now, poll_seconds
-        self._watches: set[asyncio.Task[None]] = set()
+    def __init__(self, handoffs: Handoffs, channel: Channel, now: Callable[[], float], pause_seconds: float) -> None:
+        self._handoffs, self._channel, self._now, self._pause_seconds = handoffs, channel, now, pause_seconds
 
     async def ask(self, session: Session, caller: Caller, called: Called) -> bytes | None:
         """The request to open a link for what was just filed, for the stream of that very call; None where there is none to send."""
@@ -57,48 +53,44 @@ class LinkRequests:
         asked = session.asked.pop(response.id, None)
         if asked is None or asked.until <= self._now():
             return False
+        stands, word = None, _word(response)
         try:
-            stands = await self._handoffs.answer(caller, asked.link, _word(response))
+            stands = await self._handoffs.answer(caller, asked.link, word)
         except Refusal as refusal:
             if refusal.reason == reasons.ERROR_REASON_UNAUTHENTICATED:
                 raise
-            if not refusal.retryable:
+            if final(refusal):
                 return True
-            session.asked[response.id] = asked
-            raise refuse(503, "The answer could not be noted. Send it again.", (b"retry-after", b"1")) from None
-        if stands == ACCEPTED and len(self._watches) < limits.HANDOFF_WATCHES_MAX:
-            task = asyncio.create_task(self._watch(session, caller, asked.link))
-            self._watches.add(task)
-            task.add_done_callback(self._watches.discard)
+        if stands in (None, ACCEPTED):
+            self._handoffs.errand(self._follow(session, caller, asked.link, word, stands))
         return True
+
+    async def _follow(self, session: Session, caller: Caller, link: Link, word: str, stands: str | None) -> None:
+        if stands is None:
+            stands = await self._handoffs.insist(caller, link, word)
+        if stands == ACCEPTED:
+            await self._watch(session, caller, link)
 
     async def _watch(self, session: Session, caller: Caller, link: Link) -> None:
         """Asks sparingly, and only while the session listens, until there is an end to tell or nobody to tell it to."""
-        pause = self._poll_seconds
+        pause = self._pause_seconds
         while await self._channel.find(session.id) is session:
             await asyncio.sleep(pause)
-            pause = min(pause * 1.5, limits.HANDOFF_POLL_MAX_SECONDS)
+            pause = longer(pause)
             if not await self._channel.listens(session.id):
                 continue
             try:
                 found = await self._handoffs.state(caller, link)
             except Refusal as refusal:
-                if refusal.retryable:
-                    continue
-                return
+                if final(refusal):
+                    return
+                continue
             if found.terminal and (found.state not in _TOLD or await self._tell(session, link)):
                 return
 
     async def _tell(self, session: Session, link: Link) -> bool:
         message = jsonrpc.notification("notifications/elicitation/complete", {"elicitationId": link.elicitation_id})
         return await self._channel.deliver(session.id, message)
-
-    async def close(self) -> None:
-        """Stops watching."""
-        watches = list(self._watches)
-        for watch in watches:
-            watch.cancel()
-        await asyncio.gather(*watches, return_exceptions=True)
 
 
 def _word(response: jsonrpc.Response) -> str:

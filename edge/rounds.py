@@ -15,7 +15,7 @@ from substrate.common.v1 import error_reason_pb2 as reasons
 
 from edge.caller import Caller
 from edge.errors import Fault
-from edge.handoff import ANSWERS, Called, Handoffs, Link
+from edge.handoff import ANSWERS, Called, Handoffs, Link, final
 from edge.jsonrpc import INVALID_PARAMS
 from edge.revisions import Revision
 from edge.sealing import Ring
@@ -26,17 +26,8 @@ from kit.clock import Clock
 from kit.errors import Refusal
 
 QUESTION = "approval"
-# The link could not be told of the answer, which is no reason to keep back what was filed.
-_BESIDE_THE_POINT = frozenset(
-    {
-        reasons.ERROR_REASON_NOT_FOUND,
-        reasons.ERROR_REASON_CONFLICT,
-        reasons.ERROR_REASON_UNAVAILABLE,
-        reasons.ERROR_REASON_RATE_LIMITED,
-        reasons.ERROR_REASON_INTERNAL,
-        reasons.ERROR_REASON_UNSPECIFIED,
-    }
-)
+# The link is gone or decided already, which is no reason to keep back what was filed.
+_BESIDE_THE_POINT = (reasons.ERROR_REASON_NOT_FOUND, reasons.ERROR_REASON_CONFLICT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +79,26 @@ class Rounds:
             return None
         remembered = await self._open(asking, sealed, tool, request)
         word = _answer(asking.params.get("inputResponses"))
-        assert self._handoffs is not None
         if word is None and asking.takes_links:
             return self._ask(asking, remembered.link, sealed)
-        try:
-            if word is not None:
-                await self._handoffs.answer(asking.caller, remembered.link, word)
-        except Refusal as refusal:
-            if refusal.reason not in _BESIDE_THE_POINT:
-                raise
+        if word is not None:
+            await self._note(asking.caller, remembered.link, word)
         return asking.revision.called(remembered.receipt)
+
+    async def _note(self, caller: Caller, link: Link, word: str) -> None:
+        """Passes the answer on. That it cannot be noted now costs nobody a receipt; that the caller may not is a refusal."""
+        assert self._handoffs is not None
+        try:
+            await self._handoffs.answer(caller, link, word)
+        except Refusal as refusal:
+            if not final(refusal):
+                self._handoffs.errand(self._later(caller, link, word))
+            elif refusal.reason not in _BESIDE_THE_POINT:
+                raise
+
+    async def _later(self, caller: Caller, link: Link, word: str) -> None:
+        assert self._handoffs is not None
+        await self._handoffs.insist(caller, link, word)
 
     async def _open(self, asking: Round, sealed: Any, tool: Tool, request: Message) -> Remembered:
         """What we sealed for this key, this tool and these arguments, while it lasts."""

@@ -76,9 +76,9 @@ LIST_TTL_SECONDS = 300.0  # how long a client may keep a tool list
 # The edge: links to the approval page
 HANDOFF_OPEN_SECONDS = 2.0  # how long a receipt may wait for its link to be made; never for a client
 HANDOFFS_ASKED_PER_SESSION_MAX = 25  # requests of ours that a client has not answered; beyond it receipts come without a link
-HANDOFF_WATCHES_MAX = 1_000  # accepted links that are watched for their end
-HANDOFF_POLL_SECONDS = 2.0  # the first pause of a watch; grows
-HANDOFF_POLL_MAX_SECONDS = 120.0
+HANDOFF_ERRANDS_MAX = 1_000  # accepted links that are watched for their end, and answers that are still to be noted
+HANDOFF_PAUSE_SECONDS = 2.0  # the first pause between two looks; grows
+HANDOFF_PAUSE_MAX_SECONDS = 120.0
 HANDOFF_RECEIPT_MAX_BYTES = 64 * 1024  # of a receipt that a client carries for us
 
 # Approvals: people who sign in to decide

@@ -82,7 +82,7 @@ def leading(tmp_path_factory: pytest.TempPathFactory) -> Handoff:
     return Handoff("http://127.0.0.1:9/firm/", str(keys))
 
 
-LINK_TIMING = Timing(heartbeat_seconds=0.05, reauthorize_seconds=0.15, handoff_poll_seconds=0.03)
+LINK_TIMING = Timing(heartbeat_seconds=0.05, reauthorize_seconds=0.15, handoff_pause_seconds=0.03)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from edge.config import Handoff
 from edge.rounds import QUESTION
 from kit import limits
 from kit.errors import Refusal
+from tests.poll import until
 from tests.system.edge.ledger import Ledger
 from tests.system.edge.links import ARGUMENTS, PROPOSE, TOOL, failing
 from tests.system.edge.running import Running, Site
@@ -211,6 +212,15 @@ def test_a_link_that_cannot_be_made_costs_nobody_a_receipt(linked: Wire, world: 
 def test_an_answer_that_cannot_be_noted_costs_nobody_a_receipt(linked: Wire, world: World) -> None:
     state = asked(linked)["requestState"]
     world.ledger.fault = failing("AnswerHandoff")
+    is_receipt(linked.modern_result("tools/call", answering(state, "decline")), world.ledger)
+    assert world.ledger.only()[2].answer == ""
+    world.ledger.fault = None
+    until(lambda: world.ledger.only()[2].answer == "declined", "the answer is noted after all")
+
+
+def test_a_link_that_is_gone_costs_nobody_a_receipt(linked: Wire, world: World) -> None:
+    state = asked(linked)["requestState"]
+    world.ledger.links.clear()
     is_receipt(linked.modern_result("tools/call", answering(state)), world.ledger)
 
 

@@ -75,13 +75,21 @@ def test_e1_a_request_is_answered_once_and_the_first_answer_stands(linked: Wire,
     assert world.ledger.only()[2].answer == noted
 
 
-def test_e1_an_answer_that_could_not_be_noted_is_asked_for_again(linked: Wire, world: World) -> None:
+@pytest.mark.parametrize(("action", "noted"), [("accept", "accepted"), ("decline", "declined")])
+def test_e1_an_answer_that_could_not_be_noted_at_once_is_noted_as_soon_as_it_can_be(
+    linked: Wire, world: World, hold: Callable[..., Held], action: str, noted: str
+) -> None:
     asked, _ = proposed(linked.initialize())
+    held = hold(linked)
     world.ledger.fault = failing("AnswerHandoff")
-    assert says(linked, asked, "decline").status_code == 503
+    assert says(linked, asked, action).status_code == 202
+    error(says(linked, asked, "cancel"), 400, -32600)
+    assert world.ledger.only()[2].answer == ""
+    world.ledger.only()[0].state = "approved"
     world.ledger.fault = None
-    assert says(linked, asked, "decline").status_code == 202
-    assert world.ledger.only()[2].answer == "declined"
+    until(lambda: world.ledger.only()[2].answer == noted, "the answer is noted")
+    if action == "accept":
+        until(lambda: COMPLETE in held.text, "the end is told")
 
 
 def test_e1_an_answer_after_its_time_finds_no_request(linked: Wire, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,7 +339,7 @@ def test_a_client_that_never_answers_gets_every_receipt_at_once_and_after_a_numb
 def test_no_more_links_are_watched_than_there_is_room_for(
     linked: Wire, world: World, hold: Callable[..., Held], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HANDOFF_WATCHES_MAX", 0)
+    monkeypatch.setattr(limits, "HANDOFF_ERRANDS_MAX", 0)
     asked, _ = proposed(linked.initialize())
     held = hold(linked)
     assert says(linked, asked, "accept").status_code == 202
