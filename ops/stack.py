@@ -117,7 +117,7 @@ class Stack:
         if not self.data.pepper.exists():
             write_private(self.data.pepper, secrets.token_hex(32) + "\n")
         if not self.data.state_keys.exists():
-            write_private(self.data.state_keys, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode("ascii") + "\n")
+            write_private(self.data.state_keys, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode("ascii").rstrip("=") + "\n")
         if not self.data.decision_key.exists():
             key = Ed25519PrivateKey.generate()
             write_private(self.data.decision_pub, key.public_key().public_bytes_raw().hex() + "\n")
