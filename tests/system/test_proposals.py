@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -154,9 +153,9 @@ def test_no_way_of_the_peoples_program_opens_to_an_api_key(stack: Stack, header:
 
 
 def test_no_tool_decides_confirms_or_executes(stack: Stack) -> None:
-    words = re.compile(r"(approve|confirm|decide|execute|retry|sign)", re.IGNORECASE)
+    words = {"approve", "confirm", "decide", "execute", "retry", "sign", "grant", "run"}
     tools = catalogue.load().tools
-    assert [t.name for t in tools if words.search(t.name)] == []
+    assert [t.name for t in tools if words & set(t.name.split("_"))] == []
     assert [t.name for t in tools if not t.read_only] == ["propose_action"]
     for name in (*actions.load().by_name, "approve", "execute_proposal", "confirm"):
         answer = post(stack, stack.keys["firm"], name, {"case_id": stack.matters["mata"]})
