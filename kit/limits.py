@@ -29,6 +29,8 @@ BATCH_PENDING_MAX = 4_096
 
 # The edge: one HTTP request
 HTTP_BODY_MAX_BYTES = 1024 * 1024
+HTTP_LINGER_MAX_BYTES = 16 * 1024 * 1024  # what is still read of a body that was refused, so that its sender gets to the answer
+HTTP_LINGER_SECONDS = 1.0
 HTTP_HEAD_MAX_BYTES = 16 * 1024  # request line and headers
 HTTP_HEADERS_MAX = 100
 HTTP_RECEIVE_SECONDS = 10.0  # from the first byte of a request to the last
