@@ -52,7 +52,7 @@ JSON_BATCH_MAX = 20  # messages of a 2025-03-26 batch
 FIELD_ERRORS_MAX = 20  # wrong arguments named in one answer
 
 # The edge: sessions and streams
-SESSIONS_MAX = 10_000
+SESSIONS_MAX = 10_000  # beyond it the longest idle session of all makes room
 SESSIONS_PER_KEY_MAX = 1_000  # beyond it a key's longest idle session makes room
 SESSION_IDLE_SECONDS = 1_800.0
 SESSION_SWEEP_SECONDS = 30.0
