@@ -18,6 +18,7 @@ AUTHORIZE_BATCH_MAX = 64
 READ_PER_MINUTE_DEFAULT = 120
 RETRIEVAL_PER_MINUTE_DEFAULT = 20
 API_KEY_MAX_CHARS = 128
+URL_DECODINGS_MAX = 5  # a query that is encoded more often than this hides something
 
 # Calls between programs
 RPC_TIMEOUT_SECONDS = 10.0
