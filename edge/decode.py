@@ -13,9 +13,10 @@ from google.protobuf import message_factory, timestamp_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from edge.schema import INTEGERS, LONG_INTEGERS, TIMESTAMP, enum_words, mandatory
+from edge.schema import INTEGERS, LONG_INTEGERS, TIMESTAMP, mandatory
 from kit import limits
 from kit.errors import FieldError, invalid
+from kit.words import enum_words
 
 Wrong = list[FieldError]
 Reader = Callable[[Any, str, Wrong], Any]
