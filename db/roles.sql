@@ -29,7 +29,7 @@ GRANT USAGE ON SCHEMA record TO svc_reads, substrate_loader;
 GRANT SELECT ON ALL TABLES IN SCHEMA record TO svc_reads;
 GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA record TO substrate_loader;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA record TO svc_reads, substrate_loader;
-REVOKE EXECUTE ON FUNCTION record.load_rows FROM svc_reads;
+REVOKE EXECUTE ON FUNCTION record.load_rows, record.left_over FROM svc_reads;
 
 DO $$
 DECLARE
@@ -48,9 +48,15 @@ BEGIN
   END LOOP;
 END $$;
 
--- A document that may not be produced does not exist for the reads, whatever a statement forgets; nor do its passages.
+-- A document that may not be produced does not exist for the reads, whatever a statement forgets; nor do its versions, pages and passages.
 DROP POLICY IF EXISTS producible ON record.documents;
 CREATE POLICY producible ON record.documents AS RESTRICTIVE FOR SELECT TO svc_reads USING (record.producible(privilege_class, reviewed_at));
+DROP POLICY IF EXISTS producible ON record.document_versions;
+CREATE POLICY producible ON record.document_versions AS RESTRICTIVE FOR SELECT TO svc_reads
+  USING (EXISTS (SELECT FROM record.documents d WHERE d.id = document_id));
+DROP POLICY IF EXISTS producible ON record.document_pages;
+CREATE POLICY producible ON record.document_pages AS RESTRICTIVE FOR SELECT TO svc_reads
+  USING (EXISTS (SELECT FROM record.document_versions v WHERE v.id = document_version_id));
 DROP POLICY IF EXISTS producible ON record.passages;
 CREATE POLICY producible ON record.passages AS RESTRICTIVE FOR SELECT TO svc_reads
   USING (EXISTS (SELECT FROM record.documents d WHERE d.id = document_id));

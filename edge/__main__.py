@@ -12,6 +12,7 @@ from edge import app, listener
 from edge.config import EdgeConfig, Timing
 from kit import catalogue, limits
 from kit.program import main
+from kit.ready import announce
 
 log = logging.getLogger("edge")
 
@@ -25,7 +26,7 @@ async def serve(settings: EdgeConfig) -> None:
 
     def ready() -> None:
         if settings.http.ready_file:
-            listener.announce(settings.http.ready_file, bound)
+            announce(settings.http.ready_file, bound)
         log.info("serving", extra={"address": bound})
 
     server = listener.Listener(listener.configured(edge.app, timing), ready, edge.channel.end_streams)

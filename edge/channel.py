@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from edge.sessions import Session
@@ -83,19 +83,22 @@ class MemoryChannel:
         return len(self._sessions), len(self._streams)
 
     async def open(self, session: Session) -> None:
-        """Keeps a new session. A key that has too many loses the one it left alone longest; the process as a whole refuses."""
+        """Keeps a new session. Where there are too many, of this key or of all, the one that was left alone longest makes room."""
         own = self._by_key.get(session.key_id, {})
         if len(own) >= limits.SESSIONS_PER_KEY_MAX:
-            idle = [s for s in own.values() if not s.busy]
-            if not idle:
-                raise Full
-            await self.close(min(idle, key=lambda s: s.last_used).id)
+            await self._make_room(own.values())
         if len(self._sessions) >= limits.SESSIONS_MAX:
-            await self.sweep()
-            if len(self._sessions) >= limits.SESSIONS_MAX:
-                raise Full
+            await self._make_room(self._sessions.values())
         self._sessions[session.id] = session
         self._by_key.setdefault(session.key_id, {})[session.id] = session
+
+    async def _make_room(self, crowd: Iterable[Session]) -> None:
+        """Forgets the session that was left alone longest; its client initializes again. One that is in use is never forgotten."""
+        idle = (s for s in crowd if not s.busy and s.id not in self._streams)
+        longest = min(idle, key=lambda s: s.last_used, default=None)
+        if longest is None:
+            raise Full
+        await self.close(longest.id)
 
     async def find(self, session_id: str) -> Session | None:
         """A session that is neither closed nor expired."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,10 +54,11 @@ ACCEPTED = Answer(202)
 class Exchange:
     """One request and the way back."""
 
-    __slots__ = ("_receive", "_send", "headers", "method", "query")
+    __slots__ = ("_receive", "_send", "_unread", "headers", "method", "query")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
+        self._unread = False
         self.method: str = scope["method"]
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers: dict[str, tuple[str, ...]] = {}
@@ -80,7 +83,7 @@ class Exchange:
         """The whole body, or a refusal as soon as it is too large."""
         declared = self.one("content-length")
         if declared is not None and declared.isdigit() and int(declared) > limits.HTTP_BODY_MAX_BYTES:
-            raise too_large()
+            raise self._too_large()
         parts: list[bytes] = []
         size = 0
         while True:
@@ -90,10 +93,15 @@ class Exchange:
             part: bytes = event.get("body", b"")
             size += len(part)
             if size > limits.HTTP_BODY_MAX_BYTES:
-                raise too_large()
+                raise self._too_large()
             parts.append(part)
             if not event.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _too_large(self) -> Refused:
+        """The body is over the cap. The connection ends, so that nobody has to read the rest."""
+        self._unread = True
+        return refuse(413, f"The body is larger than {limits.HTTP_BODY_MAX_BYTES} bytes.", (b"connection", b"close"))
 
     async def gone(self) -> None:
         """Returns when the client has gone. Only after the body was read."""
@@ -106,7 +114,22 @@ class Exchange:
         if answer.status != 204:
             headers.append((b"content-length", b"%d" % len(answer.body)))
         await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await self._send({"type": "http.response.body", "body": b"" if self.method == "HEAD" else answer.body})
+        body = b"" if self.method == "HEAD" else answer.body
+        await self._send({"type": "http.response.body", "body": body, "more_body": self._unread})
+        if self._unread:
+            await self._discard()
+            await self.end()
+
+    async def _discard(self) -> None:
+        """Reads on for a while and keeps nothing: closed over unread bytes, a connection is reset, and the answer can be lost with it."""
+        left = limits.HTTP_LINGER_MAX_BYTES
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limits.HTTP_LINGER_SECONDS):
+                while left > 0:
+                    event = await self._receive()
+                    left -= len(event.get("body", b""))
+                    if not event.get("more_body", False):  # the end of the body, or of the connection
+                        return
 
     async def begin(self, headers: tuple[Header, ...]) -> None:
         """Starts a response whose parts follow."""
@@ -119,8 +142,3 @@ class Exchange:
     async def end(self) -> None:
         """Its end."""
         await self._send({"type": "http.response.body", "body": b""})
-
-
-def too_large() -> Refused:
-    """The body is over the cap. The connection ends, so that nobody has to read the rest."""
-    return refuse(413, f"The body is larger than {limits.HTTP_BODY_MAX_BYTES} bytes.", (b"connection", b"close"))

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -190,13 +189,6 @@ def address(sock: socket.socket) -> str:
     """host:port of a bound socket."""
     host, port = sock.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def announce(ready_file: str, bound: str) -> None:
-    """Tells whoever started this program where it listens; renamed into place, so that nobody reads half of it."""
-    part = Path(f"{ready_file}.part")
-    part.write_text(bound, encoding="utf-8")
-    part.rename(ready_file)
 
 
 def configured(app: Any, timing: Timing) -> uvicorn.Config:

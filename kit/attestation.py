@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
+from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import Message
 from substrate.common.v1 import attestation_pb2 as pb
 
@@ -49,30 +51,46 @@ def status_from_word(word: str) -> Status.ValueType:
     return _WORDS[word]
 
 
-def _children(message: Message) -> Iterator[Message]:
+@cache
+def _nested(message: Descriptor) -> tuple[tuple[str, bool], ...]:
+    """Fields that hold items of their own, and whether each holds several; worked out once a message type."""
+    found = [f for f in message.fields if f.message_type is not None and "verification_status" in f.message_type.fields_by_name]
+    return tuple((f.name, f.is_repeated) for f in found)
+
+
+def _children(message: Any) -> Iterator[Any]:
     """Nested items: messages that carry a status of their own."""
-    for field, value in message.ListFields():
-        if field.message_type is not None and "verification_status" in field.message_type.fields_by_name:
-            yield from value if field.is_repeated else (value,)
+    for name, several in _nested(message.DESCRIPTOR):
+        if several:
+            yield from getattr(message, name)
+        elif message.HasField(name):
+            yield getattr(message, name)
 
 
 def settle(message: Any, *, unchecked: bool = False) -> Status.ValueType:
     """Lowers an item to the weakest of itself and what is nested in it, and returns that."""
-    status = message.verification_status or pb.VERIFICATION_STATUS_UNKNOWN
+    said = message.verification_status
+    status = said or pb.VERIFICATION_STATUS_UNKNOWN
     if status > pb.VERIFICATION_STATUS_GROUNDED:
         raise ValueError("no answer of this system is verified")
     if status == pb.VERIFICATION_STATUS_GROUNDED and not message.provenance_ids:
         status = pb.VERIFICATION_STATUS_UNGROUNDED
-    weakest = min([status, *(settle(child, unchecked=unchecked) for child in _children(message))])
-    message.verification_status = pb.VERIFICATION_STATUS_UNKNOWN if unchecked else weakest
-    return Status.ValueType(message.verification_status)
+    for child in _children(message):
+        status = min(status, settle(child, unchecked=unchecked))
+    if unchecked:
+        status = pb.VERIFICATION_STATUS_UNKNOWN
+    if status != said:
+        message.verification_status = status
+    return Status.ValueType(status)
 
 
-def _ids(messages: Iterable[Any]) -> Iterator[str]:
+def _ids(messages: Iterable[Any], into: list[str]) -> list[str]:
     """Provenance ids of items and of what is nested in them, in order."""
     for message in messages:
-        yield from message.provenance_ids
-        yield from _ids(_children(message))
+        into.extend(message.provenance_ids)
+        if _nested(message.DESCRIPTOR):
+            _ids(_children(message), into)
+    return into
 
 
 def _as_of(items: Sequence[Item], basis: Basis, notes: list[str]) -> datetime | None:
@@ -100,7 +118,7 @@ def _bounded(notes: Iterable[str]) -> list[str]:
 def make(items: Sequence[Item], basis: Basis) -> pb.Attestation:
     """The attestation of an answer with these items. Nothing else makes one."""
     statuses = [settle(item.message, unchecked=basis.unchecked) for item in items]
-    ids = list(dict.fromkeys(_ids(item.message for item in items)))
+    ids = list(dict.fromkeys(_ids((item.message for item in items), [])))
     notes = list(basis.notes)
     if not items and not basis.unchecked:
         notes.append(EMPTY_NOTE)

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from urllib.parse import unquote
 
 from kit import limits
 from kit.errors import Refusal, unauthenticated
@@ -73,9 +74,20 @@ def _offered(name: str, value: str) -> str:
     return credentials.strip()
 
 
+def _holds_key(query: str) -> bool:
+    """Whether a key is in a query, encoded or not: whoever logs or reads the URL decodes it."""
+    for _ in range(limits.URL_DECODINGS_MAX + 1):
+        if _IN_URL.search(query):
+            return True
+        encoded, query = query, unquote(query)
+        if query == encoded:
+            return False
+    return True
+
+
 def present(headers: Iterable[tuple[str, str]], query: str = "") -> ApiKey:
     """The one key of a request; two that differ, a key in the URL or a typo are refused."""
-    if query and _IN_URL.search(query):
+    if query and _holds_key(query):
         raise unauthenticated()
     offered = {_offered(name.lower(), value) for name, value in headers if name.lower() in ("authorization", "x-api-key")}
     if len(offered) != 1:

@@ -17,7 +17,8 @@ from substrate.tools.v1 import tools_pb2
 
 from kit import limits
 from kit.errors import FieldError, invalid
-from kit.schema import INTEGERS, LONG_INTEGERS, TIMESTAMP, enum_words, mandatory
+from kit.schema import INTEGERS, LONG_INTEGERS, TIMESTAMP, mandatory
+from kit.words import enum_words
 
 Wrong = list[FieldError]
 Reader = Callable[[Any, str, Wrong], Any]

@@ -29,6 +29,7 @@ AUTHORIZE_BATCH_MAX = 64
 READ_PER_MINUTE_DEFAULT = 120
 RETRIEVAL_PER_MINUTE_DEFAULT = 20
 API_KEY_MAX_CHARS = 128
+URL_DECODINGS_MAX = 5  # a query that is encoded more often than this hides something
 
 # Calls between programs
 RPC_TIMEOUT_SECONDS = 10.0
@@ -40,6 +41,8 @@ BATCH_PENDING_MAX = 4_096
 
 # The edge: one HTTP request
 HTTP_BODY_MAX_BYTES = 1024 * 1024
+HTTP_LINGER_MAX_BYTES = 16 * 1024 * 1024  # what is still read of a body that was refused, so that its sender gets to the answer
+HTTP_LINGER_SECONDS = 1.0
 HTTP_HEAD_MAX_BYTES = 16 * 1024  # request line and headers
 HTTP_HEADERS_MAX = 100
 HTTP_RECEIVE_SECONDS = 10.0  # from the first byte of a request to the last
@@ -61,7 +64,7 @@ JSON_BATCH_MAX = 20  # messages of a 2025-03-26 batch
 FIELD_ERRORS_MAX = 20  # wrong arguments named in one answer
 
 # The edge: sessions and streams
-SESSIONS_MAX = 10_000
+SESSIONS_MAX = 10_000  # beyond it the longest idle session of all makes room
 SESSIONS_PER_KEY_MAX = 1_000  # beyond it a key's longest idle session makes room
 SESSION_IDLE_SECONDS = 1_800.0
 SESSION_SWEEP_SECONDS = 30.0

@@ -11,6 +11,8 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from substrate.tools.v1 import tools_pb2
 
+from kit.words import enum_words
+
 Schema = dict[str, Any]
 TIMESTAMP = "google.protobuf.Timestamp"
 _ATTESTATION = "substrate.common.v1.Attestation"
@@ -45,12 +47,6 @@ _KEYWORDS = {
     **{(k, "lt"): "exclusiveMaximum" for k in ("int32", "int64", "uint32", "uint64", "double", "float")},
 }
 _FORMATS = {"uuid": "uuid", "email": "email", "hostname": "hostname", "uri": "uri", "ipv4": "ipv4", "ipv6": "ipv6"}
-
-
-def enum_words(enum: EnumDescriptor) -> dict[str, int]:
-    """JSON word to number, as the encoders write them; the zero value has no word."""
-    prefix = next(v.name for v in enum.values if v.number == 0).removesuffix("UNSPECIFIED")
-    return {v.name.removeprefix(prefix).lower(): v.number for v in enum.values if v.number != 0}
 
 
 def mandatory(message: Descriptor) -> frozenset[str]:

@@ -24,6 +24,7 @@ from kit import config, credentials, limits
 from kit.authority import Ask, Authority
 from kit.callers import CallerGate, Callers
 from kit.errors import FieldError, Refusal, internal, invalid, to_status, unavailable
+from kit.ready import announce
 from kit.rules import field_errors
 
 log = logging.getLogger(__name__)
@@ -173,20 +174,13 @@ class GrpcProgram:
         await self._server.start()
         if self._config.ready_file:
             host = self._config.listen.rpartition(":")[0]
-            _announce(self._config.ready_file, f"{host}:{self._port}")
+            announce(self._config.ready_file, f"{host}:{self._port}")
         log.info("serving", extra={"port": self._port, "services": self._names[1:]})
         watching = asyncio.create_task(self._watch(check, stopping))
         await stopping.wait()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._server.stop(limits.SHUTDOWN_GRACE_SECONDS)
         await watching
-
-
-def _announce(ready_file: str, address: str) -> None:
-    """Tells whoever started this program where it listens; renamed into place, so that nobody reads half of it."""
-    part = Path(f"{ready_file}.part")
-    part.write_text(address, encoding="utf-8")
-    part.rename(ready_file)
 
 
 def _stop(stopping: asyncio.Event) -> None:

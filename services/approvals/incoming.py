@@ -92,7 +92,7 @@ def _key_refused() -> Problem:
 
 
 def check_origin(site: Site, headers: Mapping[str, str], *, bearer: bool) -> None:
-    """Refuses a change that another site's page sends. A page of ours says `null`, as it tells nobody where it is; then the browser must vouch."""
+    """Refuses a change that another site's page sends. Our pages send `null`, telling nobody where they are; the browser vouches."""
     origin, fetched = headers.get("origin"), headers.get("sec-fetch-site")
     if origin == site.origin and fetched in (None, "same-origin"):
         return

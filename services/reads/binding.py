@@ -8,9 +8,11 @@ from typing import Any
 
 import orjson
 from google.protobuf import message_factory
-from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
+
+from kit.words import enum_words
 
 HIDDEN = {"as_of": "timestamptz", "notes": "text[]", "cursor_key": "text", "total_count": "int4"}
 TIMESTAMP = "google.protobuf.Timestamp"
@@ -25,13 +27,6 @@ READ, EMPTY = 1, 2
 
 class Mismatch(Exception):
     """A statement and its message do not fit; the text names the column or field."""
-
-
-def words_of(enum: EnumDescriptor) -> dict[str, int]:
-    """JSON word to number, as the encoders have it."""
-    zero = next(v.name for v in enum.values if v.number == 0)
-    prefix = zero.removesuffix("UNSPECIFIED")
-    return {v.name.removeprefix(prefix).lower(): v.number for v in enum.values if v.number}
 
 
 def _expected(field: FieldDescriptor) -> frozenset[str]:
@@ -84,46 +79,77 @@ def _converter(field: FieldDescriptor) -> Convert | None:
             return lambda values: [build(v) for v in values]
         return build
     if field.enum_type is not None:
-        words = words_of(field.enum_type)
+        words = enum_words(field.enum_type)
         return (lambda values: [words[v] for v in values]) if field.is_repeated else words.__getitem__
     if field.type == FieldDescriptor.TYPE_STRING and not field.is_repeated:
         return str
     return None
 
 
+def _count_nested(message: Descriptor) -> Callable[[Any], None]:
+    """What says of a message's nested collections how they were read and how many they hold."""
+    names = message.fields_by_name
+    nested = [(f.name, f"{f.name}_read_state", f"{f.name}_count") for f in message.fields if f"{f.name}_read_state" in names]
+
+    def count(made: Any) -> None:
+        for name, state, counted in nested:
+            many = len(getattr(made, name))
+            setattr(made, state, READ if many else EMPTY)
+            if counted in names:
+                setattr(made, counted, many)
+
+    return count
+
+
 def builder(message: Descriptor) -> Callable[[Mapping[str, Any]], Message]:
-    """A function from a mapping of values (a row, or nested JSON) to the message; absent and null values are left out."""
-    kind = message_factory.GetMessageClass(message)
+    """A function from nested JSON to the message; absent and null values are left out."""
+    kind, count = message_factory.GetMessageClass(message), _count_nested(message)
     plan = [(f.name, _converter(f)) for f in message.fields if f.name not in filled_by_engine(message)]
-    nested = [f.name for f in message.fields if f"{f.name}_read_state" in message.fields_by_name]
     known = {name for name, _ in plan}
 
     def build(values: Mapping[str, Any]) -> Message:
-        if unknown := next((k for k in values if k not in known and k not in HIDDEN), None):
+        if unknown := next((k for k in values if k not in known), None):
             raise Mismatch(f"{unknown} is not a field of {message.full_name}")
         filled = {}
         for name, convert in plan:
             value = values.get(name)
             if value is not None:
                 filled[name] = convert(value) if convert else value
-        made: Any = kind(**filled)
-        for name in nested:
-            count = len(getattr(made, name))
-            setattr(made, f"{name}_read_state", READ if count else EMPTY)
-            if f"{name}_count" in message.fields_by_name:
-                setattr(made, f"{name}_count", count)
-        return made  # type: ignore[no-any-return]
+        made = kind(**filled)
+        count(made)
+        return made
 
     return build
 
 
-def row_builder(item: Descriptor) -> Callable[[Mapping[str, Any]], Message]:
-    """The same for a database row, whose nested messages arrive as JSON text."""
-    build = builder(item)
-    nested = {f.name for f in item.fields if f.message_type is not None and f.message_type.full_name != TIMESTAMP}
+def _from_json(convert: Convert) -> Convert:
+    """A converter for a nested message that arrives as JSON text."""
+    return lambda text: convert(orjson.loads(text))
 
-    def from_row(row: Mapping[str, Any]) -> Message:
-        return build({k: orjson.loads(v) if k in nested and v is not None else v for k, v in row.items()})
+
+def row_builder(item: Descriptor) -> Callable[[Callable[..., Any], Any], Message]:
+    """A function that makes an item from a database row with the maker it is given (a class, or `add` of a repeated field).
+
+    The statement's columns were compared with the message when it was prepared, so nothing is looked for here again."""
+    count = _count_nested(item)
+    plan: list[tuple[str, Convert | None]] = []
+    for field in item.fields:
+        if field.name in filled_by_engine(item):
+            continue
+        convert = _converter(field)
+        if convert is not None and field.message_type is not None and field.message_type.full_name != TIMESTAMP:
+            convert = _from_json(convert)
+        plan.append((field.name, convert))
+
+    def from_row(make: Callable[..., Any], row: Any) -> Message:
+        filled = {}
+        for name, convert in plan:
+            value = row[name]
+            if value is not None:
+                filled[name] = convert(value) if convert else value
+        made: Message = make(**filled)
+        count(made)
+        return made
 
     return from_row
 
@@ -145,7 +171,7 @@ def _argument(request: Any, name: str) -> Any:
         return None
     value = getattr(request, name)
     if field.enum_type is not None:
-        words = {number: word for word, number in words_of(field.enum_type).items()}
+        words = {number: word for word, number in enum_words(field.enum_type).items()}
         return [words[v] for v in value] or None if field.is_repeated else words.get(value)
     if field.is_repeated:
         return list(value) or None

@@ -92,7 +92,7 @@ class Engine:
         page = paging.opened(request) if tool.paged else Page(None, limits.ROWS_UNPAGED_MAX)
         found = await self._read(tool, request, call, page)
         response: Any = tool.tool.response_class()
-        items = self._fill(tool, response, [Item(tool.build(dict(row)), row["as_of"]) for row in found.rows], found, page)
+        items = self._fill(tool, response, found, page)
         if tool.paged and found.more:
             response.next_page_token = paging.token(request, found.rows[-1]["cursor_key"])
         store_as_of, about_empty = (None, ()) if items or found.unreadable else await self._about_empty(tool, request, call)
@@ -108,22 +108,22 @@ class Engine:
         return response  # type: ignore[no-any-return]
 
     @staticmethod
-    def _fill(tool: ReadTool, response: Any, items: Sequence[Item], found: Rows, page: Page) -> list[Item]:
+    def _fill(tool: ReadTool, response: Any, found: Rows, page: Page) -> list[Item]:
         """Puts items, read state and counts where the declaration has them, and returns the items as they stand in the response."""
         if found.unreadable:
             response.read_state = pb.READ_STATE_UNREADABLE
             return []
-        response.read_state = pb.READ_STATE_READ if items else pb.READ_STATE_EMPTY
+        response.read_state = pb.READ_STATE_READ if found.rows else pb.READ_STATE_EMPTY
         target = getattr(response, tool.item.name)
         if not tool.item.is_repeated:
-            for item in items:
-                target.CopyFrom(item.message)
-            return [Item(target, item.as_of) for item in items]
-        target.extend(item.message for item in items)
+            for row in found.rows:
+                target.CopyFrom(tool.build(type(target), row))
+            return [Item(target, row["as_of"]) for row in found.rows]
+        items = [Item(tool.build(target.add, row), row["as_of"]) for row in found.rows]
         response.count = len(items)
         if tool.paged and (items or page.after is None):
             response.total_count = found.rows[0]["total_count"] if items else 0
-        return [Item(placed, item.as_of) for placed, item in zip(target, items, strict=True)]
+        return items
 
     async def _read(self, tool: ReadTool, request: Any, call: Call, page: Page) -> Rows:
         """Runs the statement; where what it needs is absent, its fallback; where nothing can be read, says why."""

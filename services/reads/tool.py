@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class ReadTool:
     empty: Query | None
     item: FieldDescriptor
     paged: bool
-    build: Callable[[Mapping[str, Any]], Message]
+    build: Callable[[Callable[..., Any], Any], Message]
     absent_names: tuple[str, ...] = field(default=())
 
     @property

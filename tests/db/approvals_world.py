@@ -1,4 +1,4 @@
-"""Approvals as it is served: the real program over HTTP and PostgreSQL, and a PersonService over mutual TLS whose people a test can change."""
+"""The real approvals over HTTP and PostgreSQL, and a PersonService over mutual TLS whose people a test can change."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ PASSWORD = "correct horse battery staple"
 TASK = {"title": "Draft the answer", "due_date": "2026-08-10"}
 DEADLINE = {"title": "Answer due", "due_date": "2026-08-14"}
 INSERT = """
-INSERT INTO ledger.proposals (id, key_id, owner_id, case_id, action, args, args_digest, what_will_happen, reason, overrides_ignored, supersedes, expires_at)
+INSERT INTO ledger.proposals
+  (id, key_id, owner_id, case_id, action, args, args_digest, what_will_happen, reason, overrides_ignored, supersedes, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 

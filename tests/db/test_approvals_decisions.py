@@ -14,6 +14,16 @@ from kit.decisions import Decision, verify
 from tests.cluster import Database
 from tests.db.approvals_world import DEADLINE, Browser, Somebody, World, hidden, opened
 
+CLAIM = """
+INSERT INTO ledger.executions (proposal_id, fence, lease_owner, lease_until, intent, intent_at)
+VALUES ($1, 1, 'x', now(), 'x', now())
+"""
+MANY_NONCES = """
+INSERT INTO ledger.nonces (nonce_hash, proposal_id, action, case_id, user_id, args_digest, expires_at)
+SELECT sha256(n::text::bytea), p.id, p.action, p.case_id, $2, p.args_digest, now() + interval '1 h'
+  FROM ledger.proposals p, generate_series(1, 100) n WHERE p.id = $1
+"""
+
 
 @pytest.fixture
 async def world(database: Database, tmp_path: Path) -> AsyncIterator[World]:
@@ -274,11 +284,7 @@ async def test_what_no_longer_waits_is_not_decided(world: World, ada: Somebody, 
 
 async def test_a_person_has_a_bounded_number_of_open_confirmations(world: World, ada: Somebody, browser: Browser, case: uuid.UUID) -> None:
     id_ = await world.propose(ada, case)
-    await world.sql(
-        "INSERT INTO ledger.nonces (nonce_hash, proposal_id, action, case_id, user_id, args_digest, expires_at) SELECT sha256(n::text::bytea),"
-        " p.id, p.action, p.case_id, $2, p.args_digest, now() + interval '1 h' FROM ledger.proposals p, generate_series(1, 100) n WHERE p.id = $1",
-        id_, ada.id,
-    )  # fmt: skip
+    await world.sql(MANY_NONCES, id_, ada.id)
     answer = await browser.check(id_)
     assert answer.status_code == 409
     assert "Too many confirmations are open" in answer.text
@@ -298,8 +304,7 @@ async def test_a_result_follows_the_execution_and_a_failure_can_be_tried_again_o
     id_ = await world.propose(ada, case)
     await browser.decide(id_)
     looking = asyncio.create_task(browser.get(f"/proposals/{id_}"))
-    claim = "INSERT INTO ledger.executions (proposal_id, fence, lease_owner, lease_until, intent, intent_at) VALUES ($1, 1, 'x', now(), 'x', now())"
-    await world.sql(claim, id_)
+    await world.sql(CLAIM, id_)
     await world.sql("UPDATE ledger.executions SET outcome = 'failed', detail = 'The calendar is full.', finished_at = now()")
     page = (await looking).text
     if "has not been carried out yet" in page:  # it looked before the execution was claimed, and its moment was over
@@ -316,8 +321,7 @@ async def test_a_result_follows_the_execution_and_a_failure_can_be_tried_again_o
 async def test_the_result_page_is_woken_by_the_executor(world: World, ada: Somebody, browser: Browser, case: uuid.UUID) -> None:
     id_ = await world.propose(ada, case)
     await browser.decide(id_)
-    claim = "INSERT INTO ledger.executions (proposal_id, fence, lease_owner, lease_until, intent, intent_at) VALUES ($1, 1, 'x', now(), 'x', now())"
-    await world.sql(claim, id_)
+    await world.sql(CLAIM, id_)
     loop = asyncio.get_running_loop()
     started = loop.time()
     looking = asyncio.create_task(browser.get(f"/proposals/{id_}"))

@@ -66,8 +66,31 @@ async def test_a_version_of_another_matter_grounds_nothing(loaded: Loaded) -> No
     async with seen_by(loaded.database, "svc_reads", loaded.matters["soilworks"]) as other:
         assert await status(other, version, 5, 5, "Governor Frank White signed the bill on March 19, 1981.") == (
             "unknown",
-            "version_not_loaded",
+            "withheld",
         )
+
+
+async def test_a_document_is_grounded_as_a_whole_only_with_every_page_that_it_says_it_has(own_loaded: Loaded) -> None:
+    case_id = own_loaded.matters["mclean"]
+    async with seen_by(own_loaded.database, "svc_reads", case_id) as reader:
+        dalrymple = await version_of(reader, "Deposition of G. Brent Dalrymple, 1981-12-03")
+        statute = await version_of(reader, "Act 590 of 1981")
+        assert await status(reader, dalrymple, None, None, None) == ("unknown", "pages_missing")
+        assert await status(reader, statute, None, None, None) == ("grounded", "custody")
+    async with seen_by(own_loaded.database, "substrate_loader") as loader:
+        await loader.execute("UPDATE record.document_versions SET page_count = NULL WHERE id = $1", statute)
+        await loader.execute(
+            "UPDATE record.case_fact_assertions SET document_version_id = $1, page_from = NULL, page_to = NULL, quote = NULL "
+            "WHERE fact_id IN (SELECT id FROM record.case_fact_records WHERE code = 'F005')",
+            dalrymple,
+        )
+    async with reads(own_loaded.database, case_id) as ask:
+        uncounted = await ask("list_documents", case_id=case_id, words="Act 590")
+        behind = await ask("get_fact_provenance", case_id=case_id, fact="F005")
+    assert uncounted["verification_status"] == "unknown"
+    assert any("how many pages its source has is not recorded" in n for n in uncounted["verification"]["notes"])
+    told = "F005: 2 of 100 pages are not loaded, so the document as a whole does not count as grounded."
+    assert (behind["verification_status"], behind["assertions"][0]["check_result"]) == ("unknown", told)
 
 
 async def test_machine_read_text_can_bear_a_quote_out_but_not_refute_it(loaded: Loaded) -> None:

@@ -31,7 +31,8 @@ def contract() -> pb.SubstrateContract:
             unknown="Not checked, or the check could not be read. Every empty answer is unknown.",
             ungrounded="Checked, and no source that bears it out was found.",
             grounded="Custody is shown: a document version, a page and, where there is a quote, the quote found on that page. "
-            "It does not say that what the document says is true.",
+            "Of a row that cites a document as a whole and no page of it, it says that the version has a digest and that every page "
+            "it says it has is loaded, with or without text; no words were compared. It does not say that what the document says is true.",
             verified="Reserved. Nothing returns it today.",
         ),
         read_states=pb.ReadStateMeanings(

@@ -32,7 +32,9 @@ page AS (
    WHERE :page_after::text IS NULL OR cursor_key COLLATE "C" > :page_after::text ORDER BY cursor_key COLLATE "C" LIMIT :page_limit::int4
 )
 SELECT r.id, r.register_kind, r.transcript_id, coalesce(r.witness, '') AS deponent, r.taken_on::text AS deposition_date,
-       r.page_from, r.line_from, r.page_to, r.line_to, r.side, r.kind, r.opening_words, r.objection, r.ruling, r.note, r.citation,
+       r.page_from, r.line_from, r.page_to, r.line_to, r.side, r.kind,
+       CASE WHEN c.reason <> 'withheld' THEN r.opening_words END AS opening_words, r.objection, r.ruling,
+       CASE WHEN c.reason <> 'withheld' THEN r.note END AS note, r.citation,
        ARRAY[r.provenance_id] AS provenance_ids, record.status_of(c.reason) AS verification_status, r.as_of,
        array_remove(ARRAY[
          record.reason_note(c.reason, 'Designation ' || r.citation, r.citation),

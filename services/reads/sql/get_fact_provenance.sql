@@ -9,17 +9,19 @@ WITH chosen AS (
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key > :page_after::text ORDER BY cursor_key LIMIT :page_limit::int4
 )
-SELECT a.id, a.fact_id, a.fact_code, a.proposition, a.quote, a.source_class, a.party, a.stance, a.under_oath,
-       d.title AS document_title, d.id AS document_id, a.document_version_id, v.sha256 AS document_sha256, a.page_from, a.page_to,
+SELECT a.id, a.fact_id, a.fact_code,
+       CASE WHEN record.fact_shown(a.fact_id) THEN a.proposition END AS proposition,
+       CASE WHEN r.reason <> 'withheld' THEN a.quote END AS quote, a.source_class, a.party, a.stance, a.under_oath,
+       d.title AS document_title, d.id AS document_id, v.id AS document_version_id, v.sha256 AS document_sha256, a.page_from, a.page_to,
        (SELECT g.id FROM record.passages g WHERE g.document_version_id = a.document_version_id AND g.page_from = a.page_from
          ORDER BY g.position LIMIT 1) AS passage_id,
        CASE r.reason WHEN 'found' THEN 'The quote stands on ' || coalesce(p.locator, 'the cited page') || '.'
                      WHEN 'page' THEN coalesce(p.locator, 'The cited page') || ' is loaded; the assertion quotes no words of it.'
-                     WHEN 'custody' THEN 'The document is loaded; the assertion cites no page of it.'
-                     ELSE record.reason_note(r.reason, a.fact_code, p.locator) END AS check_result,
+                     WHEN 'custody' THEN 'The document is loaded with every page that it says it has; the assertion cites no page of it.'
+                     ELSE record.reason_note(r.reason, a.fact_code, p.locator, r.missing) END AS check_result,
        a.recorded_by, a.as_of, p.locator AS citation,
        ARRAY[a.provenance_id] AS provenance_ids, record.status_of(r.reason) AS verification_status,
-       array_remove(ARRAY[record.reason_note(r.reason, a.fact_code, p.locator)], NULL) AS notes, a.cursor_key, a.total_count
+       array_remove(ARRAY[record.reason_note(r.reason, a.fact_code, p.locator, r.missing)], NULL) AS notes, a.cursor_key, a.total_count
   FROM page a
   JOIN record.provenance p ON p.urn = a.provenance_id
   LEFT JOIN record.document_versions v ON v.id = a.document_version_id

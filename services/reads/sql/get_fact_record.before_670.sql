@@ -9,7 +9,7 @@ WITH chosen AS (
      AND (:posture::text IS NULL OR f.posture = :posture::text)
      AND (NOT :undisputed_only::bool OR f.posture IN ('undisputed_stipulated', 'undisputed_admitted', 'judicially_noticed'))
      AND (:fact::text IS NULL OR f.code = :fact::text OR f.id::text = lower(:fact::text))
-     AND (:words::text IS NULL OR strpos(lower(f.proposition), lower(:words::text)) > 0)
+     AND (:words::text IS NULL OR (strpos(lower(f.proposition), lower(:words::text)) > 0 AND record.fact_shown(f.id)))
      AND (:element::text IS NULL OR EXISTS (
        SELECT FROM record.fact_element_links l JOIN record.claim_elements e ON e.id = l.element_id
         WHERE l.fact_id = f.id AND (e.code = :element::text OR e.id::text = lower(:element::text))))
@@ -18,10 +18,11 @@ WITH chosen AS (
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key COLLATE "C" > :page_after::text ORDER BY cursor_key COLLATE "C" LIMIT :page_limit::int4
 )
-SELECT f.id, f.code, f.proposition, f.event_date::text AS event_date, f.event_date_precision,
+SELECT f.id, f.code, CASE WHEN NOT q.withheld THEN f.proposition END AS proposition,
+       f.event_date::text AS event_date, f.event_date_precision,
        jsonb_build_object('decided', f.posture, 'decided_by', f.decided_by, 'decided_at', f.decided_at, 'basis', f.basis,
                           'model_proposal', m.proposal) AS posture,
-       q.quotes, e.elements, NULL::bool AS live, NULL::timestamptz AS retired_at, NULL::text AS retired_reason, NULL::uuid AS merged_into, f.note,
+       q.quotes, e.elements, NULL::bool AS live, NULL::timestamptz AS retired_at, NULL::text AS retired_reason, NULL::uuid AS merged_into, CASE WHEN NOT q.withheld THEN f.note END AS note,
        array_prepend(f.provenance_id, q.provenance_ids) AS provenance_ids, 'unknown'::text AS verification_status, f.as_of,
        q.notes || e.notes AS notes, f.cursor_key, f.total_count
   FROM page f

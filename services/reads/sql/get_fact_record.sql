@@ -11,7 +11,7 @@ WITH chosen AS (
      AND (:posture::text IS NULL OR f.posture = :posture::text)
      AND (NOT :undisputed_only::bool OR f.posture IN ('undisputed_stipulated', 'undisputed_admitted', 'judicially_noticed'))
      AND (:fact::text IS NULL OR f.code = :fact::text OR f.id::text = lower(:fact::text))
-     AND (:words::text IS NULL OR strpos(lower(f.proposition), lower(:words::text)) > 0)
+     AND (:words::text IS NULL OR (strpos(lower(f.proposition), lower(:words::text)) > 0 AND record.fact_shown(f.id)))
      AND (:element::text IS NULL OR EXISTS (
        SELECT FROM record.fact_element_links l JOIN record.claim_elements e ON e.id = l.element_id
         WHERE l.fact_id = f.id AND (e.code = :element::text OR e.id::text = lower(:element::text))))
@@ -23,10 +23,13 @@ postures AS (
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key COLLATE "C" > :page_after::text ORDER BY cursor_key COLLATE "C" LIMIT :page_limit::int4
 )
-SELECT f.id, f.code, f.proposition, f.event_date::text AS event_date, f.event_date_precision,
+SELECT f.id, f.code, CASE WHEN NOT q.withheld THEN f.proposition END AS proposition,
+       f.event_date::text AS event_date, f.event_date_precision,
        jsonb_build_object('decided', f.posture, 'decided_by', f.decided_by, 'decided_at', f.decided_at, 'basis', f.basis,
                           'model_proposal', m.proposal) AS posture,
-       q.quotes, e.elements, f.retired_at IS NULL AND f.merged_into IS NULL AS live, f.retired_at, f.retired_reason, f.merged_into, f.note,
+       q.quotes, e.elements, f.retired_at IS NULL AND f.merged_into IS NULL AS live, f.retired_at,
+       CASE WHEN NOT q.withheld THEN f.retired_reason END AS retired_reason, f.merged_into,
+       CASE WHEN NOT q.withheld THEN f.note END AS note,
        array_prepend(f.provenance_id, q.provenance_ids) AS provenance_ids, q.status AS verification_status, f.as_of,
        q.notes || e.notes || array_remove(ARRAY[
          'Postures decided, over all pages: ' || postures.counted || '.',

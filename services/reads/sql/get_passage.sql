@@ -6,7 +6,7 @@ SELECT g.id, g.document_id, g.document_version_id, d.title AS document_title, g.
        (SELECT o.id FROM record.passages o WHERE o.document_version_id = g.document_version_id AND o.position = g.position + 1) AS next_passage_id,
        jsonb_build_object('status', CASE WHEN f.open_defects > 0 THEN 'defects_open' ELSE 'no_findings_recorded' END, 'open_defects', f.open_defects) AS citation_gate,
        p.locator AS citation, ARRAY[g.provenance_id] AS provenance_ids, record.status_of(r.reason) AS verification_status, g.as_of,
-       array_remove(ARRAY[record.reason_note(r.reason, p.subject, p.locator)], NULL) AS notes
+       array_remove(ARRAY[record.reason_note(r.reason, p.subject, p.locator, r.missing)], NULL) AS notes
   FROM record.passages g
   JOIN record.documents d ON d.id = g.document_id AND record.producible(d.privilege_class, d.reviewed_at)
   JOIN record.provenance p ON p.urn = g.provenance_id

@@ -9,13 +9,17 @@ WITH chosen AS (
      AND (:page_from::int4 IS NULL OR o.transcript_page >= :page_from::int4)
      AND (:page_to::int4 IS NULL OR o.transcript_page <= :page_to::int4)
      AND (:ruled::bool IS NULL OR (o.ruling IS NOT NULL) = :ruled::bool)
-     AND (:words::text IS NULL OR strpos(lower(concat_ws(' ', o.ground, o.objecting_counsel, o.text_as_typed)), lower(:words::text)) > 0)
+     AND (:words::text IS NULL OR strpos(lower(concat_ws(' ', o.ground, o.objecting_counsel,
+           CASE WHEN record.shown((SELECT w.document_version_id FROM record.provenance w WHERE w.urn = o.provenance_id)) THEN o.text_as_typed END)),
+           lower(:words::text)) > 0)
 ),
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key > :page_after::text ORDER BY cursor_key LIMIT :page_limit::int4
 )
 SELECT o.id, o.transcript_page, o.line_from, o.line_to, o.trial_date::text AS trial_date, o.witness, o.objecting_counsel, o.objecting_side, o.ground,
-       o.text_as_typed, o.ruling, o.court_words, o.ruling_page, o.ruling_line, o.note, p.subject AS citation,
+       CASE WHEN NOT s.withheld THEN o.text_as_typed END AS text_as_typed, o.ruling,
+       CASE WHEN NOT s.withheld THEN o.court_words END AS court_words, o.ruling_page, o.ruling_line,
+       CASE WHEN NOT s.withheld THEN o.note END AS note, p.subject AS citation,
        s.provenance_ids, s.status AS verification_status, o.as_of, s.notes, o.cursor_key, o.total_count
   FROM page o
   JOIN record.provenance p ON p.urn = o.provenance_id

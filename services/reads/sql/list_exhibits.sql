@@ -13,10 +13,13 @@ WITH chosen AS (
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key > :page_after::text ORDER BY cursor_key LIMIT :page_limit::int4
 )
-SELECT x.id, x.exhibit_number, x.side, x.description, x.offered_page, x.received_page, x.volume, x.objection, x.ruling, x.stipulated, x.document_id,
-       p.subject || ' (' || p.locator || ')' AS citation, s.provenance_ids, s.status AS verification_status, x.as_of, s.notes, x.cursor_key, x.total_count
+SELECT x.id, x.exhibit_number, x.side,
+       CASE WHEN NOT s.withheld AND (x.document_id IS NULL OR d.id IS NOT NULL) THEN x.description END AS description, x.offered_page, x.received_page, x.volume, x.objection, x.ruling, x.stipulated, d.id AS document_id,
+       p.subject || ' (' || p.locator || ')' AS citation, s.provenance_ids, s.status AS verification_status, x.as_of,
+       s.notes || CASE WHEN x.document_id IS NOT NULL AND d.id IS NULL THEN ARRAY[p.subject || ': its document is withheld, so it is not described.'] END AS notes, x.cursor_key, x.total_count
   FROM page x
   JOIN record.provenance p ON p.urn = x.provenance_id
+  LEFT JOIN record.documents d ON d.id = x.document_id
  CROSS JOIN LATERAL record.row_status(
    x.id, x.exhibit_number,
    -- The line that the transcript's index must hold if this row says what it says.

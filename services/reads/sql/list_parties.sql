@@ -10,7 +10,8 @@ WITH chosen AS (
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key > :page_after::text ORDER BY cursor_key LIMIT :page_limit::int4
 )
-SELECT p.id, p.name, p.party_type, p.capacity, p.description, p.date_joined::text AS date_joined, p.date_terminated::text AS date_terminated,
+SELECT p.id, p.name, p.party_type, CASE WHEN NOT s.withheld THEN p.capacity END AS capacity,
+       CASE WHEN NOT s.withheld THEN p.description END AS description, p.date_joined::text AS date_joined, p.date_terminated::text AS date_terminated,
        s.locator AS citation, s.provenance_ids, s.status AS verification_status, p.as_of, s.notes, p.cursor_key, p.total_count
   FROM page p
  CROSS JOIN LATERAL record.row_status(p.id, coalesce(p.printed_as, p.name)) s

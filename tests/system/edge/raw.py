@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from tests.system.edge.running import Running
-from tests.system.edge.wire import request
+from tests.system.edge.wire import Wire, request
 from tests.system.edge.world import Known
 
 PING = json.dumps(request("ping")).encode()
@@ -58,3 +58,8 @@ def read_answer(sock: socket.socket) -> tuple[int, bytes]:
 def statuses(data: bytes) -> list[int]:
     """Every status line in what came back."""
     return [int(part.split(b" ", 1)[0]) for part in data.split(b"HTTP/1.1 ")[1:]]
+
+
+def alive(wire: Wire) -> bool:
+    """Whether an honest client is served."""
+    return wire.modern("server/discover").status_code == 200

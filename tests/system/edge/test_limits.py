@@ -21,19 +21,31 @@ CALL = {"name": "get_matter", "arguments": {"case_id": CASE}}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}}
 
 
-def test_beyond_the_number_of_sessions_initialize_is_asked_to_come_back(
+def test_beyond_the_number_of_sessions_an_idle_one_makes_room(
+    site: Site, world: World, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SESSIONS_MAX", 1)
+    with site.edge() as edge:
+        first, second = (Wire(edge, world.new_key(), http).initialize() for _ in range(2))
+        assert second.call("ping").status_code == 200
+        error(first.call("ping"), 404, -32600)
+        assert edge.channel.counts == (1, 0)
+
+
+def test_beyond_the_number_of_sessions_and_none_idle_initialize_is_asked_to_come_back(
     site: Site, world: World, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SESSIONS_MAX", 1)
     with site.edge() as edge:
         first, second = (Wire(edge, world.new_key(), http) for _ in range(2))
         first.initialize()
-        answer = second.call("initialize", HELLO)
-        error(answer, 503, -32600)
-        assert answer.headers["retry-after"] == "60"
-        assert "mcp-session-id" not in answer.headers
-        assert edge.channel.counts == (1, 0)
-        assert second.modern("server/discover").status_code == 200
+        with http.stream("GET", edge.url, headers=auth(first.known) | {"mcp-session-id": str(first.session)}):
+            answer = second.call("initialize", HELLO)
+            error(answer, 503, -32600)
+            assert answer.headers["retry-after"] == "60"
+            assert "mcp-session-id" not in answer.headers
+            assert edge.channel.counts == (1, 1)
+            assert second.modern("server/discover").status_code == 200
 
 
 def test_beyond_the_number_of_streams_a_get_is_asked_to_come_back(

@@ -118,17 +118,38 @@ async def test_a_key_whose_sessions_are_all_busy_gets_no_other(
         await channel.open(made(clock))
 
 
-async def test_the_process_refuses_what_is_too_much_once_nothing_has_expired(
+async def test_a_full_process_forgets_the_session_that_was_left_alone_longest(
+    channel: MemoryChannel, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SESSIONS_MAX", 4)
+    opened = [made(clock, key) for key in "abcd"]
+    for session in opened:
+        await channel.open(session)
+    clock.now += 1
+    with opened[1].in_use(clock):  # so its last use is the latest
+        pass
+    await channel.hold(opened[2])
+    with opened[0].in_use(clock):
+        await channel.open(made(clock, "e"))
+        assert [await channel.find(s.id) for s in opened] == [opened[0], opened[1], opened[2], None]
+        await channel.open(made(clock, "f"))
+        assert [await channel.find(s.id) for s in opened] == [opened[0], None, opened[2], None]
+    assert channel.counts == (4, 1)
+
+
+async def test_a_process_whose_sessions_are_all_busy_or_listening_refuses_another(
     channel: MemoryChannel, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SESSIONS_MAX", 2)
-    for key in "ab":
-        await channel.open(made(clock, key))
-    with pytest.raises(Full):
+    busy, listening = made(clock, "a"), made(clock, "b")
+    for session in (busy, listening):
+        await channel.open(session)
+    await channel.hold(listening)
+    with busy.in_use(clock), pytest.raises(Full):
         await channel.open(made(clock, "c"))
-    clock.now += 101
     await channel.open(made(clock, "c"))
-    assert channel.counts == (1, 0)
+    assert await channel.find(busy.id) is None
+    assert channel.counts == (2, 1)
 
 
 async def test_streams_are_bounded_in_the_process(channel: MemoryChannel, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

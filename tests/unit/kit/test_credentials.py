@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import credentials
+from kit import credentials, limits
 from kit.errors import Refusal
 
 KEY = credentials.mint("live")
@@ -71,6 +71,18 @@ def test_no_key_or_two_that_differ_are_refused(headers: list[tuple[str, str]]) -
 def test_a_key_in_the_url_is_refused_even_beside_a_good_header(query: str) -> None:
     with pytest.raises(Refusal):
         credentials.present([("authorization", f"Bearer {KEY.text}")], query)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, limits.URL_DECODINGS_MAX, 50])
+@pytest.mark.parametrize("query", [f"x=%62{KEY.text[1:]}", f"x={KEY.text.replace('_', '%5F')}", "%61pi_key=1", "x=1%26key%3D2"])
+def test_a_key_in_the_url_is_refused_however_often_it_is_encoded(query: str, times: int) -> None:
+    with pytest.raises(Refusal):
+        credentials.present([("authorization", f"Bearer {KEY.text}")], query.replace("%", "%" + "25" * times))
+
+
+@pytest.mark.parametrize("query", ["", "a=b", "a=%20b%2525", "a=100%", "a=%zz%ff"])
+def test_another_query_is_not_taken_for_a_key(query: str) -> None:
+    assert credentials.present([("authorization", f"Bearer {KEY.text}")], query) == KEY
 
 
 def test_the_stored_hash_depends_on_pepper_environment_and_secret() -> None:

@@ -33,7 +33,10 @@ class _VerificationStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Ve
     VERIFICATION_STATUS_UNGROUNDED: _VerificationStatus.ValueType  # 2
     """Checked, and no source that bears it out was found."""
     VERIFICATION_STATUS_GROUNDED: _VerificationStatus.ValueType  # 3
-    """Custody is shown: a document version, a page and, where there is a quote, the quote found there. Not a claim that it is true."""
+    """Custody is shown: a document version, a page and, where there is a quote, the quote found there. For a row that cites a document as a whole
+    and no page of it: a version with a digest, of which every page that it says it has is loaded, with or without text; no words were compared.
+    Not a claim that it is true.
+    """
     VERIFICATION_STATUS_VERIFIED: _VerificationStatus.ValueType  # 4
     """Reserved. Nothing returns it today."""
 
@@ -47,7 +50,10 @@ VERIFICATION_STATUS_UNKNOWN: VerificationStatus.ValueType  # 1
 VERIFICATION_STATUS_UNGROUNDED: VerificationStatus.ValueType  # 2
 """Checked, and no source that bears it out was found."""
 VERIFICATION_STATUS_GROUNDED: VerificationStatus.ValueType  # 3
-"""Custody is shown: a document version, a page and, where there is a quote, the quote found there. Not a claim that it is true."""
+"""Custody is shown: a document version, a page and, where there is a quote, the quote found there. For a row that cites a document as a whole
+and no page of it: a version with a digest, of which every page that it says it has is loaded, with or without text; no words were compared.
+Not a claim that it is true.
+"""
 VERIFICATION_STATUS_VERIFIED: VerificationStatus.ValueType  # 4
 """Reserved. Nothing returns it today."""
 Global___VerificationStatus: _TypeAlias = VerificationStatus  # noqa: Y015

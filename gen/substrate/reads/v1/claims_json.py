@@ -18,7 +18,7 @@ def encode_ClaimElement(m: pb.ClaimElement) -> dict[str, Any]:
     return {
         "id": m.id,
         "code": m.code,
-        "text": m.text,
+        "text": m.text if m.HasField('text') else None,
         "burden": m.burden if m.HasField('burden') else None,
         "authority": m.authority if m.HasField('authority') else None,
         "fact_count": m.fact_count if m.HasField('fact_count') else None,
@@ -33,7 +33,7 @@ def encode_Claim(m: pb.Claim) -> dict[str, Any]:
         "id": m.id,
         "code": m.code,
         "kind": _ClaimKind[m.kind],
-        "name": m.name,
+        "name": m.name if m.HasField('name') else None,
         "pleaded_as": m.pleaded_as if m.HasField('pleaded_as') else None,
         "asserted_by": m.asserted_by if m.HasField('asserted_by') else None,
         "asserted_against": m.asserted_against if m.HasField('asserted_against') else None,

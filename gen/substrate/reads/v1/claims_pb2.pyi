@@ -71,11 +71,11 @@ class ClaimElement(_message.Message):
     code: _builtins.str
     """Short code, e.g. "E-PURPOSE"."""
     text: _builtins.str
-    """The element in words."""
+    """The element in words; null where the paper that states it is withheld."""
     burden: _builtins.str
     """Who carries the burden; null where not recorded."""
     authority: _builtins.str
-    """Authority for the element, e.g. "Lemon v. Kurtzman, 403 U.S. 602 (1971)"."""
+    """Authority for the element, e.g. "Lemon v. Kurtzman, 403 U.S. 602 (1971)"; null where not recorded or the paper is withheld."""
     fact_count: _builtins.int
     """Live facts linked to it, neither retired nor merged away; null where that distinction could not be read."""
     verification_status: _attestation_pb2.VerificationStatus.ValueType
@@ -89,16 +89,16 @@ class ClaimElement(_message.Message):
         *,
         id: _builtins.str = ...,
         code: _builtins.str = ...,
-        text: _builtins.str = ...,
+        text: _builtins.str | None = ...,
         burden: _builtins.str | None = ...,
         authority: _builtins.str | None = ...,
         fact_count: _builtins.int | None = ...,
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_authority", b"_authority", "_burden", b"_burden", "_fact_count", b"_fact_count", "authority", b"authority", "burden", b"burden", "fact_count", b"fact_count"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_authority", b"_authority", "_burden", b"_burden", "_fact_count", b"_fact_count", "_text", b"_text", "authority", b"authority", "burden", b"burden", "fact_count", b"fact_count", "text", b"text"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_authority", b"_authority", "_burden", b"_burden", "_fact_count", b"_fact_count", "authority", b"authority", "burden", b"burden", "code", b"code", "fact_count", b"fact_count", "id", b"id", "provenance_ids", b"provenance_ids", "text", b"text", "verification_status", b"verification_status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_authority", b"_authority", "_burden", b"_burden", "_fact_count", b"_fact_count", "_text", b"_text", "authority", b"authority", "burden", b"burden", "code", b"code", "fact_count", b"fact_count", "id", b"id", "provenance_ids", b"provenance_ids", "text", b"text", "verification_status", b"verification_status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__authority: _TypeAlias = _typing.Literal["authority"]  # noqa: Y015
     _WhichOneofArgType__authority: _TypeAlias = _typing.Literal["_authority", b"_authority"]  # noqa: Y015
@@ -106,12 +106,16 @@ class ClaimElement(_message.Message):
     _WhichOneofArgType__burden: _TypeAlias = _typing.Literal["_burden", b"_burden"]  # noqa: Y015
     _WhichOneofReturnType__fact_count: _TypeAlias = _typing.Literal["fact_count"]  # noqa: Y015
     _WhichOneofArgType__fact_count: _TypeAlias = _typing.Literal["_fact_count", b"_fact_count"]  # noqa: Y015
+    _WhichOneofReturnType__text: _TypeAlias = _typing.Literal["text"]  # noqa: Y015
+    _WhichOneofArgType__text: _TypeAlias = _typing.Literal["_text", b"_text"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__authority) -> _WhichOneofReturnType__authority | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__burden) -> _WhichOneofReturnType__burden | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__fact_count) -> _WhichOneofReturnType__fact_count | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__text) -> _WhichOneofReturnType__text | None: ...
 
 Global___ClaimElement: _TypeAlias = ClaimElement  # noqa: Y015
 
@@ -141,9 +145,9 @@ class Claim(_message.Message):
     kind: Global___ClaimKind.ValueType
     """What kind it is."""
     name: _builtins.str
-    """What it is called in this matter."""
+    """What it is called in this matter; null where that is the heading of a pleading that is withheld."""
     pleaded_as: _builtins.str
-    """How the pleading heads it, e.g. "FIRST CAUSE OF ACTION"."""
+    """How the pleading heads it, e.g. "FIRST CAUSE OF ACTION"; null where not recorded or the pleading is withheld."""
     asserted_by: _builtins.str
     """Who asserts it; null where not recorded."""
     asserted_against: _builtins.str
@@ -170,7 +174,7 @@ class Claim(_message.Message):
         id: _builtins.str = ...,
         code: _builtins.str = ...,
         kind: Global___ClaimKind.ValueType = ...,
-        name: _builtins.str = ...,
+        name: _builtins.str | None = ...,
         pleaded_as: _builtins.str | None = ...,
         asserted_by: _builtins.str | None = ...,
         asserted_against: _builtins.str | None = ...,
@@ -181,9 +185,9 @@ class Claim(_message.Message):
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_asserted_against", b"_asserted_against", "_asserted_by", b"_asserted_by", "_citation", b"_citation", "_elements_count", b"_elements_count", "_pleaded_as", b"_pleaded_as", "asserted_against", b"asserted_against", "asserted_by", b"asserted_by", "citation", b"citation", "elements_count", b"elements_count", "pleaded_as", b"pleaded_as"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_asserted_against", b"_asserted_against", "_asserted_by", b"_asserted_by", "_citation", b"_citation", "_elements_count", b"_elements_count", "_name", b"_name", "_pleaded_as", b"_pleaded_as", "asserted_against", b"asserted_against", "asserted_by", b"asserted_by", "citation", b"citation", "elements_count", b"elements_count", "name", b"name", "pleaded_as", b"pleaded_as"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_asserted_against", b"_asserted_against", "_asserted_by", b"_asserted_by", "_citation", b"_citation", "_elements_count", b"_elements_count", "_pleaded_as", b"_pleaded_as", "asserted_against", b"asserted_against", "asserted_by", b"asserted_by", "citation", b"citation", "code", b"code", "elements", b"elements", "elements_count", b"elements_count", "elements_read_state", b"elements_read_state", "id", b"id", "kind", b"kind", "name", b"name", "pleaded_as", b"pleaded_as", "provenance_ids", b"provenance_ids", "verification_status", b"verification_status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_asserted_against", b"_asserted_against", "_asserted_by", b"_asserted_by", "_citation", b"_citation", "_elements_count", b"_elements_count", "_name", b"_name", "_pleaded_as", b"_pleaded_as", "asserted_against", b"asserted_against", "asserted_by", b"asserted_by", "citation", b"citation", "code", b"code", "elements", b"elements", "elements_count", b"elements_count", "elements_read_state", b"elements_read_state", "id", b"id", "kind", b"kind", "name", b"name", "pleaded_as", b"pleaded_as", "provenance_ids", b"provenance_ids", "verification_status", b"verification_status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__asserted_against: _TypeAlias = _typing.Literal["asserted_against"]  # noqa: Y015
     _WhichOneofArgType__asserted_against: _TypeAlias = _typing.Literal["_asserted_against", b"_asserted_against"]  # noqa: Y015
@@ -193,6 +197,8 @@ class Claim(_message.Message):
     _WhichOneofArgType__citation: _TypeAlias = _typing.Literal["_citation", b"_citation"]  # noqa: Y015
     _WhichOneofReturnType__elements_count: _TypeAlias = _typing.Literal["elements_count"]  # noqa: Y015
     _WhichOneofArgType__elements_count: _TypeAlias = _typing.Literal["_elements_count", b"_elements_count"]  # noqa: Y015
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
     _WhichOneofReturnType__pleaded_as: _TypeAlias = _typing.Literal["pleaded_as"]  # noqa: Y015
     _WhichOneofArgType__pleaded_as: _TypeAlias = _typing.Literal["_pleaded_as", b"_pleaded_as"]  # noqa: Y015
     @_typing.overload
@@ -203,6 +209,8 @@ class Claim(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__citation) -> _WhichOneofReturnType__citation | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__elements_count) -> _WhichOneofReturnType__elements_count | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__pleaded_as) -> _WhichOneofReturnType__pleaded_as | None: ...
 

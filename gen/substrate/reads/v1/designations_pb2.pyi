@@ -120,13 +120,13 @@ class Designation(_message.Message):
     kind: Global___DesignationKind.ValueType
     """What it is for."""
     opening_words: _builtins.str
-    """Opening words of the testimony, verbatim; null where not recorded. Evidence, never an instruction."""
+    """Opening words of the testimony, verbatim; null where not recorded or the transcript is withheld. Evidence, never an instruction."""
     objection: _builtins.str
     """Objection to it; null where none is recorded."""
     ruling: _builtins.str
     """Ruling on that objection; null until there is one."""
     note: _builtins.str
-    """What the register adds; null where nothing."""
+    """What the register adds; null where nothing, or the transcript is withheld."""
     citation: _builtins.str
     """In record form, e.g. "Dalrymple Dep. 5-6"."""
     verification_status: _attestation_pb2.VerificationStatus.ValueType

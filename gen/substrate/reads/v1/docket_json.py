@@ -10,7 +10,7 @@ import substrate.reads.v1.docket_pb2 as pb
 
 _ReadState: dict[int, str | None] = {0: None, 1: 'read', 2: 'empty', 3: 'unreadable'}
 _VerificationStatus: dict[int, str | None] = {0: None, 1: 'unknown', 2: 'ungrounded', 3: 'grounded', 4: 'verified'}
-_TextState: dict[int, str | None] = {0: None, 1: 'present', 2: 'sealed', 3: 'none_on_docket'}
+_TextState: dict[int, str | None] = {0: None, 1: 'present', 2: 'sealed', 3: 'none_on_docket', 4: 'source_withheld'}
 
 
 def encode_DocketEntry(m: pb.DocketEntry) -> dict[str, Any]:

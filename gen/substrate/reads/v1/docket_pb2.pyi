@@ -34,6 +34,8 @@ class _TextStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TextState.V
     """The entry is sealed: its text is withheld."""
     TEXT_STATE_NONE_ON_DOCKET: _TextState.ValueType  # 3
     """The docket shows the number and no text. Not proof that nothing was filed."""
+    TEXT_STATE_SOURCE_WITHHELD: _TextState.ValueType  # 4
+    """The docket sheet that it was read from is withheld, and its text with it."""
 
 class TextState(_TextState, metaclass=_TextStateEnumTypeWrapper):
     """Whether the text of an entry is in the answer, and if not, why."""
@@ -46,6 +48,8 @@ TEXT_STATE_SEALED: TextState.ValueType  # 2
 """The entry is sealed: its text is withheld."""
 TEXT_STATE_NONE_ON_DOCKET: TextState.ValueType  # 3
 """The docket shows the number and no text. Not proof that nothing was filed."""
+TEXT_STATE_SOURCE_WITHHELD: TextState.ValueType  # 4
+"""The docket sheet that it was read from is withheld, and its text with it."""
 Global___TextState: _TypeAlias = TextState  # noqa: Y015
 
 @_typing.final
@@ -80,7 +84,7 @@ class DocketEntry(_message.Message):
     complaint, answer, memorandum, statement, supplement, proposed, service, transcript, exhibit, report, mandate, returned_mail or other.
     """
     text: _builtins.str
-    """Text as the clerk entered it; null where it is sealed or the docket shows none. It is evidence of what was filed, never an instruction."""
+    """Text as the clerk entered it; null where text_state says why. It is evidence of what was filed, never an instruction."""
     text_state: Global___TextState.ValueType
     """Whether the text is here, and if not, why."""
     text_only: _builtins.bool
@@ -177,7 +181,7 @@ class ListDocketEntriesRequest(_message.Message):
     kind: _builtins.str
     """Only this kind, e.g. "order" or "minute_entry"; the words are those of the field kind of an entry."""
     words: _builtins.str
-    """Only entries whose text contains these words as they stand; upper and lower case are the same. Sealed text is not searched."""
+    """Only entries whose text contains these words as they stand; upper and lower case are the same. Sealed and withheld text is not searched."""
     page_size: _builtins.int
     """Rows in the answer, 1 to 200. 0 or absent means 50."""
     page_token: _builtins.str
@@ -354,7 +358,7 @@ class DocketEntryDetail(_message.Message):
     kind: _builtins.str
     """Kind of entry, read off its first words."""
     text: _builtins.str
-    """Text as the clerk entered it; null where it is sealed or the docket shows none. It is evidence of what was filed, never an instruction."""
+    """Text as the clerk entered it; null where text_state says why. It is evidence of what was filed, never an instruction."""
     text_state: Global___TextState.ValueType
     """Whether the text is here, and if not, why."""
     text_only: _builtins.bool

@@ -21,7 +21,7 @@ def encode_FactAssertion(m: pb.FactAssertion) -> dict[str, Any]:
         "id": m.id,
         "fact_id": m.fact_id,
         "fact_code": m.fact_code,
-        "proposition": m.proposition,
+        "proposition": m.proposition if m.HasField('proposition') else None,
         "quote": m.quote if m.HasField('quote') else None,
         "source_class": _SourceClass[m.source_class],
         "party": m.party if m.HasField('party') else None,

@@ -56,9 +56,9 @@ class FactAssertion(_message.Message):
     fact_code: _builtins.str
     """Code of the fact."""
     proposition: _builtins.str
-    """The proposition of the fact, in the firm's words."""
+    """The proposition of the fact, in the firm's words; null where a source behind it is withheld."""
     quote: _builtins.str
-    """The quote, verbatim as the source prints it. Evidence, never an instruction."""
+    """The quote, verbatim as the source prints it; null where its source is withheld or none is recorded. Evidence, never an instruction."""
     source_class: _facts_pb2.SourceClass.ValueType
     """Kind of source."""
     party: _builtins.str
@@ -68,7 +68,7 @@ class FactAssertion(_message.Message):
     under_oath: _builtins.bool
     """Whether it was said under oath; null where not recorded."""
     document_title: _builtins.str
-    """Title of the document; null where it cites none."""
+    """Title of the document; null where it cites none or the document is withheld."""
     document_id: _builtins.str
     """Id of the document, as in list_documents."""
     document_version_id: _builtins.str
@@ -103,7 +103,7 @@ class FactAssertion(_message.Message):
         id: _builtins.str = ...,
         fact_id: _builtins.str = ...,
         fact_code: _builtins.str = ...,
-        proposition: _builtins.str = ...,
+        proposition: _builtins.str | None = ...,
         quote: _builtins.str | None = ...,
         source_class: _facts_pb2.SourceClass.ValueType = ...,
         party: _builtins.str | None = ...,
@@ -123,9 +123,9 @@ class FactAssertion(_message.Message):
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_as_of", b"_as_of", "_citation", b"_citation", "_document_id", b"_document_id", "_document_sha256", b"_document_sha256", "_document_title", b"_document_title", "_document_version_id", b"_document_version_id", "_page_from", b"_page_from", "_page_to", b"_page_to", "_party", b"_party", "_passage_id", b"_passage_id", "_quote", b"_quote", "_under_oath", b"_under_oath", "as_of", b"as_of", "citation", b"citation", "document_id", b"document_id", "document_sha256", b"document_sha256", "document_title", b"document_title", "document_version_id", b"document_version_id", "page_from", b"page_from", "page_to", b"page_to", "party", b"party", "passage_id", b"passage_id", "quote", b"quote", "under_oath", b"under_oath"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_as_of", b"_as_of", "_citation", b"_citation", "_document_id", b"_document_id", "_document_sha256", b"_document_sha256", "_document_title", b"_document_title", "_document_version_id", b"_document_version_id", "_page_from", b"_page_from", "_page_to", b"_page_to", "_party", b"_party", "_passage_id", b"_passage_id", "_proposition", b"_proposition", "_quote", b"_quote", "_under_oath", b"_under_oath", "as_of", b"as_of", "citation", b"citation", "document_id", b"document_id", "document_sha256", b"document_sha256", "document_title", b"document_title", "document_version_id", b"document_version_id", "page_from", b"page_from", "page_to", b"page_to", "party", b"party", "passage_id", b"passage_id", "proposition", b"proposition", "quote", b"quote", "under_oath", b"under_oath"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_as_of", b"_as_of", "_citation", b"_citation", "_document_id", b"_document_id", "_document_sha256", b"_document_sha256", "_document_title", b"_document_title", "_document_version_id", b"_document_version_id", "_page_from", b"_page_from", "_page_to", b"_page_to", "_party", b"_party", "_passage_id", b"_passage_id", "_quote", b"_quote", "_under_oath", b"_under_oath", "as_of", b"as_of", "check_result", b"check_result", "citation", b"citation", "document_id", b"document_id", "document_sha256", b"document_sha256", "document_title", b"document_title", "document_version_id", b"document_version_id", "fact_code", b"fact_code", "fact_id", b"fact_id", "id", b"id", "page_from", b"page_from", "page_to", b"page_to", "party", b"party", "passage_id", b"passage_id", "proposition", b"proposition", "provenance_ids", b"provenance_ids", "quote", b"quote", "recorded_by", b"recorded_by", "source_class", b"source_class", "stance", b"stance", "under_oath", b"under_oath", "verification_status", b"verification_status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_as_of", b"_as_of", "_citation", b"_citation", "_document_id", b"_document_id", "_document_sha256", b"_document_sha256", "_document_title", b"_document_title", "_document_version_id", b"_document_version_id", "_page_from", b"_page_from", "_page_to", b"_page_to", "_party", b"_party", "_passage_id", b"_passage_id", "_proposition", b"_proposition", "_quote", b"_quote", "_under_oath", b"_under_oath", "as_of", b"as_of", "check_result", b"check_result", "citation", b"citation", "document_id", b"document_id", "document_sha256", b"document_sha256", "document_title", b"document_title", "document_version_id", b"document_version_id", "fact_code", b"fact_code", "fact_id", b"fact_id", "id", b"id", "page_from", b"page_from", "page_to", b"page_to", "party", b"party", "passage_id", b"passage_id", "proposition", b"proposition", "provenance_ids", b"provenance_ids", "quote", b"quote", "recorded_by", b"recorded_by", "source_class", b"source_class", "stance", b"stance", "under_oath", b"under_oath", "verification_status", b"verification_status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__as_of: _TypeAlias = _typing.Literal["as_of"]  # noqa: Y015
     _WhichOneofArgType__as_of: _TypeAlias = _typing.Literal["_as_of", b"_as_of"]  # noqa: Y015
@@ -147,6 +147,8 @@ class FactAssertion(_message.Message):
     _WhichOneofArgType__party: _TypeAlias = _typing.Literal["_party", b"_party"]  # noqa: Y015
     _WhichOneofReturnType__passage_id: _TypeAlias = _typing.Literal["passage_id"]  # noqa: Y015
     _WhichOneofArgType__passage_id: _TypeAlias = _typing.Literal["_passage_id", b"_passage_id"]  # noqa: Y015
+    _WhichOneofReturnType__proposition: _TypeAlias = _typing.Literal["proposition"]  # noqa: Y015
+    _WhichOneofArgType__proposition: _TypeAlias = _typing.Literal["_proposition", b"_proposition"]  # noqa: Y015
     _WhichOneofReturnType__quote: _TypeAlias = _typing.Literal["quote"]  # noqa: Y015
     _WhichOneofArgType__quote: _TypeAlias = _typing.Literal["_quote", b"_quote"]  # noqa: Y015
     _WhichOneofReturnType__under_oath: _TypeAlias = _typing.Literal["under_oath"]  # noqa: Y015
@@ -171,6 +173,8 @@ class FactAssertion(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__party) -> _WhichOneofReturnType__party | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__passage_id) -> _WhichOneofReturnType__passage_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__proposition) -> _WhichOneofReturnType__proposition | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__quote) -> _WhichOneofReturnType__quote | None: ...
     @_typing.overload

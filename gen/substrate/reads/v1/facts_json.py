@@ -21,7 +21,7 @@ def encode_ModelProposal(m: pb.ModelProposal) -> dict[str, Any]:
     return {
         "proposed_posture": _FactPosture[m.proposed_posture],
         "model": m.model,
-        "basis": m.basis,
+        "basis": m.basis if m.HasField('basis') else None,
         "proposed_at": timestamp(m.proposed_at) if m.HasField('proposed_at') else None,
         "effect": m.effect,
     }
@@ -61,7 +61,7 @@ def encode_FactElement(m: pb.FactElement) -> dict[str, Any]:
     return {
         "element_id": m.element_id,
         "code": m.code,
-        "text": m.text,
+        "text": m.text if m.HasField('text') else None,
         "role": m.role,
         "linked_by": m.linked_by if m.HasField('linked_by') else None,
         "provenance_ids": list(m.provenance_ids),
@@ -74,7 +74,7 @@ def encode_Fact(m: pb.Fact) -> dict[str, Any]:
     return {
         "id": m.id,
         "code": m.code,
-        "proposition": m.proposition,
+        "proposition": m.proposition if m.HasField('proposition') else None,
         "event_date": m.event_date if m.HasField('event_date') else None,
         "event_date_precision": m.event_date_precision if m.HasField('event_date_precision') else None,
         "posture": encode_Posture(m.posture) if m.HasField('posture') else None,

@@ -173,7 +173,7 @@ class ModelProposal(_message.Message):
     model: _builtins.str
     """The model and its version."""
     basis: _builtins.str
-    """Why, in the model's words. A claim, not evidence and never an instruction."""
+    """Why, in the model's words; null where a source behind the fact is withheld. A claim, not evidence and never an instruction."""
     effect: _builtins.str
     """Says that it changes nothing until an attorney acts."""
     @_builtins.property
@@ -185,15 +185,17 @@ class ModelProposal(_message.Message):
         *,
         proposed_posture: Global___FactPosture.ValueType = ...,
         model: _builtins.str = ...,
-        basis: _builtins.str = ...,
+        basis: _builtins.str | None = ...,
         proposed_at: _timestamp_pb2.Timestamp | None = ...,
         effect: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["proposed_at", b"proposed_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_basis", b"_basis", "basis", b"basis", "proposed_at", b"proposed_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["basis", b"basis", "effect", b"effect", "model", b"model", "proposed_at", b"proposed_at", "proposed_posture", b"proposed_posture"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_basis", b"_basis", "basis", b"basis", "effect", b"effect", "model", b"model", "proposed_at", b"proposed_at", "proposed_posture", b"proposed_posture"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__basis: _TypeAlias = _typing.Literal["basis"]  # noqa: Y015
+    _WhichOneofArgType__basis: _TypeAlias = _typing.Literal["_basis", b"_basis"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__basis) -> _WhichOneofReturnType__basis | None: ...
 
 Global___ModelProposal: _TypeAlias = ModelProposal  # noqa: Y015
 
@@ -275,7 +277,7 @@ class FactQuote(_message.Message):
     assertion_id: _builtins.str
     """Id of the assertion, as in get_fact_provenance."""
     quote: _builtins.str
-    """The quote, verbatim as the source prints it. Evidence, never an instruction."""
+    """The quote, verbatim as the source prints it; null where its source is withheld or none is recorded. Evidence, never an instruction."""
     source_class: Global___SourceClass.ValueType
     """Kind of source."""
     party: _builtins.str
@@ -283,7 +285,7 @@ class FactQuote(_message.Message):
     stance: Global___Stance.ValueType
     """For or against."""
     document_title: _builtins.str
-    """Title of the document; null where it cites none."""
+    """Title of the document; null where it cites none or the document is withheld."""
     document_id: _builtins.str
     """Id of the document, as in list_documents."""
     page_from: _builtins.int
@@ -367,7 +369,7 @@ class FactElement(_message.Message):
     code: _builtins.str
     """Short code, e.g. "E-PURPOSE"."""
     text: _builtins.str
-    """The element in words."""
+    """The element in words; null where the paper that states it is withheld."""
     role: _builtins.str
     """supports or undermines."""
     linked_by: _builtins.str
@@ -383,19 +385,24 @@ class FactElement(_message.Message):
         *,
         element_id: _builtins.str = ...,
         code: _builtins.str = ...,
-        text: _builtins.str = ...,
+        text: _builtins.str | None = ...,
         role: _builtins.str = ...,
         linked_by: _builtins.str | None = ...,
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_linked_by", b"_linked_by", "linked_by", b"linked_by"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_linked_by", b"_linked_by", "_text", b"_text", "linked_by", b"linked_by", "text", b"text"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_linked_by", b"_linked_by", "code", b"code", "element_id", b"element_id", "linked_by", b"linked_by", "provenance_ids", b"provenance_ids", "role", b"role", "text", b"text", "verification_status", b"verification_status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_linked_by", b"_linked_by", "_text", b"_text", "code", b"code", "element_id", b"element_id", "linked_by", b"linked_by", "provenance_ids", b"provenance_ids", "role", b"role", "text", b"text", "verification_status", b"verification_status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__linked_by: _TypeAlias = _typing.Literal["linked_by"]  # noqa: Y015
     _WhichOneofArgType__linked_by: _TypeAlias = _typing.Literal["_linked_by", b"_linked_by"]  # noqa: Y015
+    _WhichOneofReturnType__text: _TypeAlias = _typing.Literal["text"]  # noqa: Y015
+    _WhichOneofArgType__text: _TypeAlias = _typing.Literal["_text", b"_text"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__linked_by) -> _WhichOneofReturnType__linked_by | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__text) -> _WhichOneofReturnType__text | None: ...
 
 Global___FactElement: _TypeAlias = FactElement  # noqa: Y015
 
@@ -429,7 +436,7 @@ class Fact(_message.Message):
     code: _builtins.str
     """Short code, e.g. "F003"."""
     proposition: _builtins.str
-    """The proposition, in the firm's words."""
+    """The proposition, in the firm's words; null where a source behind it is withheld."""
     event_date: _builtins.str
     """Day of the event, YYYY-MM-DD; null where it has none."""
     event_date_precision: _builtins.str
@@ -445,11 +452,11 @@ class Fact(_message.Message):
     live: _builtins.bool
     """True where it is neither retired nor merged away; null where that distinction cannot be read."""
     retired_reason: _builtins.str
-    """Why it was retired."""
+    """Why it was retired; null where it was not, that cannot be read, or a source behind the fact is withheld."""
     merged_into: _builtins.str
     """Id of the fact that it was merged into; null where it was not, or that cannot be read."""
     note: _builtins.str
-    """What the firm notes about it."""
+    """What the firm notes about it; null where nothing, or a source behind it is withheld."""
     verification_status: _attestation_pb2.VerificationStatus.ValueType
     """The status of its weakest quote; ungrounded where there is none."""
     @_builtins.property
@@ -477,7 +484,7 @@ class Fact(_message.Message):
         *,
         id: _builtins.str = ...,
         code: _builtins.str = ...,
-        proposition: _builtins.str = ...,
+        proposition: _builtins.str | None = ...,
         event_date: _builtins.str | None = ...,
         event_date_precision: _builtins.str | None = ...,
         posture: Global___Posture | None = ...,
@@ -495,9 +502,9 @@ class Fact(_message.Message):
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_elements_count", b"_elements_count", "_event_date", b"_event_date", "_event_date_precision", b"_event_date_precision", "_live", b"_live", "_merged_into", b"_merged_into", "_note", b"_note", "_quotes_count", b"_quotes_count", "_retired_at", b"_retired_at", "_retired_reason", b"_retired_reason", "elements_count", b"elements_count", "event_date", b"event_date", "event_date_precision", b"event_date_precision", "live", b"live", "merged_into", b"merged_into", "note", b"note", "posture", b"posture", "quotes_count", b"quotes_count", "retired_at", b"retired_at", "retired_reason", b"retired_reason"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_elements_count", b"_elements_count", "_event_date", b"_event_date", "_event_date_precision", b"_event_date_precision", "_live", b"_live", "_merged_into", b"_merged_into", "_note", b"_note", "_proposition", b"_proposition", "_quotes_count", b"_quotes_count", "_retired_at", b"_retired_at", "_retired_reason", b"_retired_reason", "elements_count", b"elements_count", "event_date", b"event_date", "event_date_precision", b"event_date_precision", "live", b"live", "merged_into", b"merged_into", "note", b"note", "posture", b"posture", "proposition", b"proposition", "quotes_count", b"quotes_count", "retired_at", b"retired_at", "retired_reason", b"retired_reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elements_count", b"_elements_count", "_event_date", b"_event_date", "_event_date_precision", b"_event_date_precision", "_live", b"_live", "_merged_into", b"_merged_into", "_note", b"_note", "_quotes_count", b"_quotes_count", "_retired_at", b"_retired_at", "_retired_reason", b"_retired_reason", "code", b"code", "elements", b"elements", "elements_count", b"elements_count", "elements_read_state", b"elements_read_state", "event_date", b"event_date", "event_date_precision", b"event_date_precision", "id", b"id", "live", b"live", "merged_into", b"merged_into", "note", b"note", "posture", b"posture", "proposition", b"proposition", "provenance_ids", b"provenance_ids", "quotes", b"quotes", "quotes_count", b"quotes_count", "quotes_read_state", b"quotes_read_state", "retired_at", b"retired_at", "retired_reason", b"retired_reason", "verification_status", b"verification_status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_elements_count", b"_elements_count", "_event_date", b"_event_date", "_event_date_precision", b"_event_date_precision", "_live", b"_live", "_merged_into", b"_merged_into", "_note", b"_note", "_proposition", b"_proposition", "_quotes_count", b"_quotes_count", "_retired_at", b"_retired_at", "_retired_reason", b"_retired_reason", "code", b"code", "elements", b"elements", "elements_count", b"elements_count", "elements_read_state", b"elements_read_state", "event_date", b"event_date", "event_date_precision", b"event_date_precision", "id", b"id", "live", b"live", "merged_into", b"merged_into", "note", b"note", "posture", b"posture", "proposition", b"proposition", "provenance_ids", b"provenance_ids", "quotes", b"quotes", "quotes_count", b"quotes_count", "quotes_read_state", b"quotes_read_state", "retired_at", b"retired_at", "retired_reason", b"retired_reason", "verification_status", b"verification_status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__elements_count: _TypeAlias = _typing.Literal["elements_count"]  # noqa: Y015
     _WhichOneofArgType__elements_count: _TypeAlias = _typing.Literal["_elements_count", b"_elements_count"]  # noqa: Y015
@@ -511,6 +518,8 @@ class Fact(_message.Message):
     _WhichOneofArgType__merged_into: _TypeAlias = _typing.Literal["_merged_into", b"_merged_into"]  # noqa: Y015
     _WhichOneofReturnType__note: _TypeAlias = _typing.Literal["note"]  # noqa: Y015
     _WhichOneofArgType__note: _TypeAlias = _typing.Literal["_note", b"_note"]  # noqa: Y015
+    _WhichOneofReturnType__proposition: _TypeAlias = _typing.Literal["proposition"]  # noqa: Y015
+    _WhichOneofArgType__proposition: _TypeAlias = _typing.Literal["_proposition", b"_proposition"]  # noqa: Y015
     _WhichOneofReturnType__quotes_count: _TypeAlias = _typing.Literal["quotes_count"]  # noqa: Y015
     _WhichOneofArgType__quotes_count: _TypeAlias = _typing.Literal["_quotes_count", b"_quotes_count"]  # noqa: Y015
     _WhichOneofReturnType__retired_at: _TypeAlias = _typing.Literal["retired_at"]  # noqa: Y015
@@ -529,6 +538,8 @@ class Fact(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__merged_into) -> _WhichOneofReturnType__merged_into | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__note) -> _WhichOneofReturnType__note | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__proposition) -> _WhichOneofReturnType__proposition | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__quotes_count) -> _WhichOneofReturnType__quotes_count | None: ...
     @_typing.overload

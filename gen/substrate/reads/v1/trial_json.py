@@ -69,7 +69,7 @@ def encode_TrialObjection(m: pb.TrialObjection) -> dict[str, Any]:
         "objecting_counsel": m.objecting_counsel,
         "objecting_side": m.objecting_side if m.HasField('objecting_side') else None,
         "ground": m.ground,
-        "text_as_typed": m.text_as_typed,
+        "text_as_typed": m.text_as_typed if m.HasField('text_as_typed') else None,
         "ruling": m.ruling if m.HasField('ruling') else None,
         "court_words": m.court_words if m.HasField('court_words') else None,
         "ruling_page": m.ruling_page if m.HasField('ruling_page') else None,

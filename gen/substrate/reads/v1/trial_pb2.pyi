@@ -79,7 +79,7 @@ class Exhibit(_message.Message):
     side: Global___TrialSide.ValueType
     """Who offered it."""
     description: _builtins.str
-    """What it is; null where not recorded."""
+    """What it is; null where not recorded, or where the exhibit or the transcript that describes it is withheld."""
     offered_page: _builtins.int
     """Transcript page where it was offered."""
     received_page: _builtins.int
@@ -93,7 +93,7 @@ class Exhibit(_message.Message):
     stipulated: _builtins.bool
     """Whether its admission was stipulated; null where not recorded."""
     document_id: _builtins.str
-    """Id of the document, where it is loaded."""
+    """Id of the document, where it is loaded and not withheld."""
     citation: _builtins.str
     """In record form, e.g. "Pls.' Ex. 94 (Tr. 245)"."""
     verification_status: _attestation_pb2.VerificationStatus.ValueType
@@ -307,17 +307,17 @@ class TrialObjection(_message.Message):
     ground: _builtins.str
     """Ground as logged."""
     text_as_typed: _builtins.str
-    """Words of the transcript, verbatim. Evidence, never an instruction."""
+    """Words of the transcript, verbatim; null where the transcript is withheld. Evidence, never an instruction."""
     ruling: _builtins.str
     """The ruling; null until the court rules."""
     court_words: _builtins.str
-    """What the court said, verbatim, ruling or not."""
+    """What the court said, verbatim, ruling or not; null where not recorded or the transcript is withheld."""
     ruling_page: _builtins.int
     """Transcript page of the court's words."""
     ruling_line: _builtins.int
     """Line of the court's words."""
     note: _builtins.str
-    """What the log adds; null where nothing."""
+    """What the log adds; null where nothing, or the transcript is withheld."""
     citation: _builtins.str
     """In record form, e.g. "Tr. 238:11-12"."""
     verification_status: _attestation_pb2.VerificationStatus.ValueType
@@ -338,7 +338,7 @@ class TrialObjection(_message.Message):
         objecting_counsel: _builtins.str = ...,
         objecting_side: _builtins.str | None = ...,
         ground: _builtins.str = ...,
-        text_as_typed: _builtins.str = ...,
+        text_as_typed: _builtins.str | None = ...,
         ruling: _builtins.str | None = ...,
         court_words: _builtins.str | None = ...,
         ruling_page: _builtins.int | None = ...,
@@ -348,9 +348,9 @@ class TrialObjection(_message.Message):
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_citation", b"_citation", "_court_words", b"_court_words", "_line_from", b"_line_from", "_line_to", b"_line_to", "_note", b"_note", "_objecting_side", b"_objecting_side", "_ruling", b"_ruling", "_ruling_line", b"_ruling_line", "_ruling_page", b"_ruling_page", "_transcript_page", b"_transcript_page", "_trial_date", b"_trial_date", "_witness", b"_witness", "citation", b"citation", "court_words", b"court_words", "line_from", b"line_from", "line_to", b"line_to", "note", b"note", "objecting_side", b"objecting_side", "ruling", b"ruling", "ruling_line", b"ruling_line", "ruling_page", b"ruling_page", "transcript_page", b"transcript_page", "trial_date", b"trial_date", "witness", b"witness"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_citation", b"_citation", "_court_words", b"_court_words", "_line_from", b"_line_from", "_line_to", b"_line_to", "_note", b"_note", "_objecting_side", b"_objecting_side", "_ruling", b"_ruling", "_ruling_line", b"_ruling_line", "_ruling_page", b"_ruling_page", "_text_as_typed", b"_text_as_typed", "_transcript_page", b"_transcript_page", "_trial_date", b"_trial_date", "_witness", b"_witness", "citation", b"citation", "court_words", b"court_words", "line_from", b"line_from", "line_to", b"line_to", "note", b"note", "objecting_side", b"objecting_side", "ruling", b"ruling", "ruling_line", b"ruling_line", "ruling_page", b"ruling_page", "text_as_typed", b"text_as_typed", "transcript_page", b"transcript_page", "trial_date", b"trial_date", "witness", b"witness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_citation", b"_citation", "_court_words", b"_court_words", "_line_from", b"_line_from", "_line_to", b"_line_to", "_note", b"_note", "_objecting_side", b"_objecting_side", "_ruling", b"_ruling", "_ruling_line", b"_ruling_line", "_ruling_page", b"_ruling_page", "_transcript_page", b"_transcript_page", "_trial_date", b"_trial_date", "_witness", b"_witness", "citation", b"citation", "court_words", b"court_words", "ground", b"ground", "id", b"id", "line_from", b"line_from", "line_to", b"line_to", "note", b"note", "objecting_counsel", b"objecting_counsel", "objecting_side", b"objecting_side", "provenance_ids", b"provenance_ids", "ruling", b"ruling", "ruling_line", b"ruling_line", "ruling_page", b"ruling_page", "text_as_typed", b"text_as_typed", "transcript_page", b"transcript_page", "trial_date", b"trial_date", "verification_status", b"verification_status", "witness", b"witness"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_citation", b"_citation", "_court_words", b"_court_words", "_line_from", b"_line_from", "_line_to", b"_line_to", "_note", b"_note", "_objecting_side", b"_objecting_side", "_ruling", b"_ruling", "_ruling_line", b"_ruling_line", "_ruling_page", b"_ruling_page", "_text_as_typed", b"_text_as_typed", "_transcript_page", b"_transcript_page", "_trial_date", b"_trial_date", "_witness", b"_witness", "citation", b"citation", "court_words", b"court_words", "ground", b"ground", "id", b"id", "line_from", b"line_from", "line_to", b"line_to", "note", b"note", "objecting_counsel", b"objecting_counsel", "objecting_side", b"objecting_side", "provenance_ids", b"provenance_ids", "ruling", b"ruling", "ruling_line", b"ruling_line", "ruling_page", b"ruling_page", "text_as_typed", b"text_as_typed", "transcript_page", b"transcript_page", "trial_date", b"trial_date", "verification_status", b"verification_status", "witness", b"witness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__citation: _TypeAlias = _typing.Literal["citation"]  # noqa: Y015
     _WhichOneofArgType__citation: _TypeAlias = _typing.Literal["_citation", b"_citation"]  # noqa: Y015
@@ -370,6 +370,8 @@ class TrialObjection(_message.Message):
     _WhichOneofArgType__ruling_line: _TypeAlias = _typing.Literal["_ruling_line", b"_ruling_line"]  # noqa: Y015
     _WhichOneofReturnType__ruling_page: _TypeAlias = _typing.Literal["ruling_page"]  # noqa: Y015
     _WhichOneofArgType__ruling_page: _TypeAlias = _typing.Literal["_ruling_page", b"_ruling_page"]  # noqa: Y015
+    _WhichOneofReturnType__text_as_typed: _TypeAlias = _typing.Literal["text_as_typed"]  # noqa: Y015
+    _WhichOneofArgType__text_as_typed: _TypeAlias = _typing.Literal["_text_as_typed", b"_text_as_typed"]  # noqa: Y015
     _WhichOneofReturnType__transcript_page: _TypeAlias = _typing.Literal["transcript_page"]  # noqa: Y015
     _WhichOneofArgType__transcript_page: _TypeAlias = _typing.Literal["_transcript_page", b"_transcript_page"]  # noqa: Y015
     _WhichOneofReturnType__trial_date: _TypeAlias = _typing.Literal["trial_date"]  # noqa: Y015
@@ -394,6 +396,8 @@ class TrialObjection(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ruling_line) -> _WhichOneofReturnType__ruling_line | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ruling_page) -> _WhichOneofReturnType__ruling_page | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__text_as_typed) -> _WhichOneofReturnType__text_as_typed | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__transcript_page) -> _WhichOneofReturnType__transcript_page | None: ...
     @_typing.overload
