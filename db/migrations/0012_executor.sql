@@ -193,7 +193,7 @@ CREATE INDEX work_items_open ON record.work_items (case_id, created_at) WHERE st
 -- there has not been checked; one that quotes words is checked like any other.
 CREATE FUNCTION record.decided_reason(reason text, decision uuid, version uuid, quote text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
-  WHEN decision IS NULL THEN reason
+  WHEN decision IS NULL OR reason = 'withheld' THEN reason
   WHEN version IS NULL THEN 'decision'
   WHEN quote IS NULL THEN 'decision_without_words'
   ELSE reason
@@ -206,29 +206,24 @@ RETURN CASE
   ELSE 'unknown'
 END;
 
-CREATE OR REPLACE FUNCTION record.reason_note(reason text, subject text, locator text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- The note for a row that rests on a decision and on no words of the record; null for any other.
+CREATE FUNCTION record.decision_note(reason text, subject text, locator text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE reason
-  WHEN 'no_source' THEN subject || ': it cites no source in the record.'
-  WHEN 'version_not_loaded' THEN subject || ': its source is known by an index only and is not loaded, so nothing was checked.'
-  WHEN 'no_page' THEN subject || ': its source is cited without a page, so nothing was checked.'
-  WHEN 'page_not_loaded' THEN subject || ': ' || coalesce(locator, 'the cited page') || ' is not loaded, so it was not checked.'
-  WHEN 'no_text' THEN subject || ': ' || coalesce(locator, 'the cited page') || ' has no text layer, so it was not checked.'
-  WHEN 'quote_not_on_page' THEN subject || ': the quote is not on ' || coalesce(locator, 'the cited page') || '.'
-  WHEN 'ocr_differs' THEN subject || ': the quote was not found in the machine-read text of ' || coalesce(locator, 'the cited page')
-    || '; machine reading gets letters wrong, so this counts as not checked.'
-  WHEN 'found_in_ocr' THEN subject || ': the quote was found in machine-read text, ' || coalesce(locator, 'the cited page') || '.'
   WHEN 'decision' THEN subject || ': it rests on a person''s decision and on no document of the record.'
   WHEN 'decision_without_words' THEN subject || ': it rests on a person''s decision, which cites ' || coalesce(locator, 'a document')
     || ' and no words of it, so nothing was checked.'
 END;
 
 CREATE OR REPLACE FUNCTION record.row_status(target uuid, words text, others text DEFAULT NULL)
-RETURNS TABLE (provenance_ids text[], status text, notes text[], locator text, quote text) LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
+RETURNS TABLE (provenance_ids text[], status text, notes text[], locator text, quote text, withheld boolean)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
   SELECT coalesce(array_agg(p.urn ORDER BY p.role DESC), '{}'),
          record.weakest(array_agg(record.status_of(d.reason))),
-         array_remove(array_agg(record.reason_note(d.reason, p.subject, p.locator) ORDER BY p.role DESC), NULL),
+         array_remove(array_agg(coalesce(record.decision_note(d.reason, p.subject, p.locator),
+                                         record.reason_note(d.reason, p.subject, p.locator, r.missing)) ORDER BY p.role DESC), NULL),
          max(p.locator) FILTER (WHERE p.role = 'source'),
-         max(p.quote) FILTER (WHERE p.role = 'source')
+         max(p.quote) FILTER (WHERE p.role = 'source' AND r.reason <> 'withheld'),
+         coalesce(bool_or(r.reason = 'withheld'), false)
     FROM record.provenance p
    CROSS JOIN LATERAL (SELECT coalesce(p.quote, CASE p.role WHEN 'source' THEN words ELSE others END)) w (quote)
    CROSS JOIN LATERAL record.source_reason(p.document_version_id, p.page_from, p.page_to, w.quote) r

@@ -22,7 +22,7 @@ from services.executor.verify import Order, Unsound
 
 log = logging.getLogger(__name__)
 FORGED = "The decision does not belong to what was proposed, so nothing was done."
-BROKEN = "Something failed inside the program, and nothing was changed. The incident is {incident}."
+BROKEN = "Something failed inside the program, so this was not carried through. The incident is {incident}."
 
 
 @dataclass(frozen=True, slots=True)

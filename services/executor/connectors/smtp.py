@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email import policy
 from email.headerregistry import Address
 from email.message import EmailMessage
 
@@ -20,6 +21,7 @@ NO_SUCH_ADDRESS = "the mail server does not take mail for this address"
 UNFIT = "it does not make a message that can be sent"
 UNKNOWN = "the connection to the mail server broke while it was handed over, so whether it was sent cannot be known"
 OK = 250
+_WIRE = policy.SMTP.clone(cte_type="7bit")
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Mail:
         if settings.host and not settings.sender:
             raise config.ConfigError("[smtp] sender: missing")
         self._settings = settings
+        self._password = config.secret(settings.password_file) if settings.username else ""
 
     @property
     def domain(self) -> str:
@@ -76,7 +79,7 @@ class Mail:
 
     def _send(self, letter: Letter) -> None:
         try:
-            content = self._message(letter).as_bytes(policy=EmailMessage().policy.clone(linesep="\r\n"))
+            content = self._message(letter).as_bytes(policy=_WIRE)
         except (ValueError, IndexError):
             raise NotSent(UNFIT) from None
         try:
@@ -127,7 +130,7 @@ class Mail:
                 server.starttls(context=trust)
                 server.ehlo()
             if settings.username:
-                server.login(settings.username, config.secret(settings.password_file))
+                server.login(settings.username, self._password)
             yield server
         finally:
             server.close()
