@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser.conftest import Site
 from tests.db.approvals_world import DEADLINE
@@ -87,7 +87,12 @@ def test_a_proposal_that_ended_meanwhile_says_so(site: Site, page: Page) -> None
 
 def test_the_agent_s_script_stays_text(site: Site, scripted: Page) -> None:
     dialogs: list[str] = []
-    scripted.on("dialog", lambda d: (dialogs.append(d.message), d.dismiss()))
+
+    def seen(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    scripted.on("dialog", seen)
     text = "<script>alert(1)</script><img src=x onerror=alert(2)>"
     id_ = site.propose(args={"title": text}, reason=text)
     site.sign_in(scripted)
