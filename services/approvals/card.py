@@ -16,6 +16,7 @@ from services.approvals.proposal import Proposal
 
 UNDECLARED = "This action is not declared in this installation, so nobody can approve it."
 UNSOUND = "Its stored arguments are not what the action takes, so nobody can approve it."
+UNCHECKED = "It needs a conflict check, which this installation does not make, so nobody can approve it."
 REWORDED = "What this action does has been declared anew since it was proposed. It has to be proposed again before anybody can approve it."
 
 
@@ -134,7 +135,9 @@ def _obstacle(row: Proposal, action: Action | None) -> str | None:
         values = action.read(row.args)
     except (Refusal, ValueError):
         return UNSOUND
-    return None if action.sentence(values) == row.what_will_happen else REWORDED
+    if action.sentence(values) != row.what_will_happen:
+        return REWORDED
+    return UNCHECKED if action.conflict else None
 
 
 def _argument(name: str, value: Any, action: Action | None) -> Argument:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kit import limits
 from kit.decisions import Decision, verify
 from tests.cluster import Database
 from tests.db.approvals_world import DEADLINE, Browser, Somebody, World, hidden, opened
@@ -71,6 +72,18 @@ async def test_what_is_stored_as_shown_is_what_was_served(world: World, ada: Som
     await browser.decide(id_)
     (row,) = await world.decisions(id_)
     assert row["shown_sha256"] == sha256(card.encode()).digest()
+
+
+async def test_a_confirmation_is_short_lived_and_only_its_hash_is_kept(
+    world: World, ada: Somebody, browser: Browser, case: uuid.UUID
+) -> None:
+    id_ = await world.propose(ada, case)
+    nonce = hidden((await browser.check(id_)).text)["nonce"]
+    assert len(nonce) == 43
+    (row,) = await world.sql("SELECT *, extract(epoch FROM expires_at - minted_at) AS seconds FROM ledger.nonces")
+    assert row["nonce_hash"] == sha256(nonce.encode()).digest()
+    assert nonce not in str(dict(row))
+    assert 290 < float(row["seconds"]) <= limits.NONCE_SECONDS
 
 
 async def test_nothing_is_recorded_before_the_confirmation(world: World, ada: Somebody, browser: Browser, case: uuid.UUID) -> None:

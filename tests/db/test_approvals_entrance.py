@@ -133,6 +133,23 @@ async def test_a_person_has_a_bounded_number_of_sessions(world: World, ada: Some
     assert row["n"] == limits.PERSON_SESSIONS_MAX
 
 
+async def test_sessions_that_are_long_over_are_forgotten(world: World, ada: Somebody, browser: Browser) -> None:
+    days = limits.PERSON_SESSION_KEPT_SECONDS / 86400
+    change = "UPDATE approvals.sessions SET made_at = made_at - interval '1 y', expires_at = now() - make_interval(days => $1)"
+    for age, left in ((days - 1, 2), (days + 1, 1)):
+        await world.sql("DELETE FROM approvals.sessions WHERE expires_at > now()")
+        await world.client(ada)
+        await world.sql(change, int(age))
+        await world.client(ada)
+        (row,) = await world.sql("SELECT count(*) AS n FROM approvals.sessions")
+        assert row["n"] == left
+
+
+async def test_a_session_lasts_a_working_day_at_most(world: World, browser: Browser) -> None:
+    (row,) = await world.sql("SELECT extract(epoch FROM expires_at - made_at) AS seconds FROM approvals.sessions")
+    assert abs(float(row["seconds"]) - limits.PERSON_SESSION_SECONDS) < 1
+
+
 async def test_somebody_who_is_gone_is_signed_out(world: World, ada: Somebody, browser: Browser) -> None:
     world.people.by_id.clear()
     assert (await browser.get("/")).status_code == 303

@@ -88,8 +88,13 @@ def test_each_of_the_five_rules_keeps_a_proposal_out_of_a_batch(change: dict[str
     live = Actions({**ACTIONS.by_name, "create_task": dataclasses.replace(ACTIONS.by_name["create_task"], **change)})
     card = made(row(), live)
     assert not card.batch_eligible
-    assert len(card.individual_reasons) == 1
+    assert len(card.individual_reasons) == (2 if card.obstacle else 1)
     assert card.individual_reasons[0] in RENDERER.shown(ROW, card)[0].decode()
+
+
+def test_what_needs_a_check_that_nobody_makes_cannot_be_approved() -> None:
+    live = Actions({**ACTIONS.by_name, "create_task": dataclasses.replace(ACTIONS.by_name["create_task"], conflict=True)})
+    assert made(row(), live).obstacle == cards.UNCHECKED
 
 
 @pytest.mark.parametrize("view", [PAGE, ROW, JSON])
