@@ -3,10 +3,10 @@
 WITH spot AS (
   SELECT split_part(:page_line::text, ':', 1)::int AS page, split_part(:page_line, ':', 2)::int AS line WHERE :page_line IS NOT NULL
 ), place AS (
-  SELECT min(t.document_version_id::text)::uuid AS version_id
-    FROM record.transcripts t JOIN record.document_pages g ON g.document_version_id = t.document_version_id JOIN spot s ON g.page_number = s.page
-   WHERE t.case_id = :case_id::uuid AND t.kind = 'trial'
-  HAVING count(DISTINCT t.document_version_id) = 1
+  SELECT min(g.document_version_id::text)::uuid AS version_id
+    FROM record.documents d JOIN record.document_pages g ON g.document_version_id = record.current_version(d.id) JOIN spot s ON g.page_number = s.page
+   WHERE d.case_id = :case_id::uuid AND d.document_type = 'trial transcript'
+  HAVING count(*) = 1
 ), made AS (
   INSERT INTO record.trial_objections (id, case_id, transcript_page, line_from, line_to, trial_date, witness, objecting_counsel, ground, text_as_typed, provenance_id,
                                        as_of, recorded_by)
