@@ -61,8 +61,7 @@ class LinkRequests:
                 raise
             if final(refusal):
                 return True
-        if stands in (None, ACCEPTED):
-            self._handoffs.errand(self._follow(session, caller, asked.link, word, stands))
+        self._handoffs.errand(self._follow(session, caller, asked.link, word, stands))
         return True
 
     async def _follow(self, session: Session, caller: Caller, link: Link, word: str, stands: str | None) -> None:

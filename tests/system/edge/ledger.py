@@ -97,6 +97,7 @@ class Ledger:
         )
         made.expires_at.FromSeconds(int(time.time()) + limits.PROPOSAL_LAPSES_DAYS * 86_400)
         self.filed[made.approval_id] = Filed(made, call.principal.key_id, request.args)
+        await self._failing("ProposeAction")
         return made
 
     async def _open(self, request: handoff.OpenHandoffRequest, call: Call) -> Message:

@@ -209,6 +209,15 @@ def test_a_link_that_cannot_be_made_costs_nobody_a_receipt(linked: Wire, world: 
     is_receipt(linked.modern_result("tools/call", PROPOSE), world.ledger)
 
 
+def test_a_key_that_nobody_can_judge_once_it_has_filed_gets_its_receipt(linked: Wire, world: World) -> None:
+    async def auth_goes_away(method: str) -> None:
+        world.auth_up = method != "ProposeAction"
+
+    world.ledger.fault = auth_goes_away
+    is_receipt(linked.modern_result("tools/call", PROPOSE), world.ledger)
+    assert world.ledger.links == {}
+
+
 def test_an_answer_that_cannot_be_noted_costs_nobody_a_receipt(linked: Wire, world: World) -> None:
     state = asked(linked)["requestState"]
     world.ledger.fault = failing("AnswerHandoff")
