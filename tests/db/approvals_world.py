@@ -204,13 +204,13 @@ def hidden(page: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def person_service(people: People, folder: Path) -> AsyncIterator[str]:
+async def person_service(methods: Mapping[str, Any], folder: Path) -> AsyncIterator[str]:
     """PersonService with auth's certificate, open to approvals alone."""
     pki.ensure(folder, ("auth", "approvals"), (), datetime.now(UTC))
     ca, key, cert = ((folder / name).read_bytes() for name in ("ca.pem", "auth.key", "auth.pem"))
     server = grpc.aio.server(interceptors=[CallerGate({SERVICE: frozenset({"approvals.substrate"})})])
     port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, cert)], ca, True))
-    server.add_generic_rpc_handlers((handlers(SERVICE, people.methods(), None),))
+    server.add_generic_rpc_handlers((handlers(SERVICE, methods, None),))
     await server.start()
     try:
         yield f"127.0.0.1:{port}"
@@ -219,11 +219,11 @@ async def person_service(people: People, folder: Path) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def opened(database: Database, folder: Path, **http: Any) -> AsyncIterator[World]:
-    """The program, serving."""
+async def opened(database: Database, folder: Path, auth_methods: Mapping[str, Any] | None = None, **http: Any) -> AsyncIterator[World]:
+    """The program, serving; behind it the people of the world, or whatever answers these methods."""
     people, key = People(), Ed25519PrivateKey.generate()
     (folder / "decision.key").write_text(key.private_bytes_raw().hex(), encoding="utf-8")
-    async with person_service(people, folder) as auth:
+    async with person_service(auth_methods or people.methods(), folder) as auth:
         sock, bound = listener.bind("127.0.0.1:0")
         settings = ApprovalsConfig(
             http=Http(listen="", **http),

@@ -21,7 +21,7 @@ from tests.poll import until_async
 
 
 async def test_the_program_serves_from_its_configuration_and_stops_when_told(database: Database, tmp_path: Path) -> None:
-    async with person_service(People(), tmp_path) as auth:
+    async with person_service(People().methods(), tmp_path) as auth:
         (tmp_path / "decision.key").write_text("11" * 32, encoding="utf-8")
         ready, file = tmp_path / "ready", tmp_path / "approvals.toml"
         file.write_text(
