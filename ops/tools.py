@@ -57,6 +57,7 @@ def explain(tool: catalogue.Tool, comments: dict[str, str]) -> Iterator[str]:
         "RPC": tool.path,
         "SQL": _sql(tool),
         "resource": tool.resource or "none",
+        "leads to a person": "yes" if tool.handoff else "no",
     }
     yield tool.name
     yield f"  {tool.description}"

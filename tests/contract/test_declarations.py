@@ -86,10 +86,13 @@ def test_a_tool_names_its_matter_unless_it_spans_or_needs_none(tool: Tool) -> No
     assert tool.names_case or tool.name in ("list_matters", "get_substrate_contract")
 
 
-@TOOLS
+@pytest.mark.parametrize("tool", [t for t in LOADED.tools if t.read_only], ids=lambda t: t.name)
 def test_a_read_is_attested_with_a_pair_an_item_and_a_state_a_collection(tool: Tool) -> None:
-    assert tool.read_only
     assert problems(tool.response) == []
+
+
+def test_the_only_tool_that_is_no_read_files_a_proposal() -> None:
+    assert [(t.name, t.scope) for t in LOADED.tools if not t.read_only] == [("propose_action", "write")]
 
 
 def test_a_response_without_its_contract_is_found() -> None:

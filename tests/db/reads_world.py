@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import jsonschema_rs
@@ -20,7 +21,9 @@ from services.reads.engine import Engine
 from tests.cluster import Database
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
-TOOLBOX = edge_tools.build(catalogue.load())
+_ALL = edge_tools.build(catalogue.load())
+# The tools that reads serves; proposals answers for its own.
+TOOLBOX = replace(_ALL, cards={n: c for n, c in _ALL.cards.items() if c.tool.service.startswith("substrate.reads.")})
 VALIDATORS = {name: jsonschema_rs.validator_for(card.answer) for name, card in TOOLBOX.cards.items()}
 WORDS = ("unknown", "ungrounded", "grounded", "verified")
 

@@ -102,7 +102,9 @@ async def test_arguments_changed_under_a_decision_are_found_and_reported_once(wo
     assert len(await world.sql("SELECT 1 FROM audit.log WHERE actor = 'executor'")) == 1
 
 
-async def test_arguments_changed_under_a_digest_that_nobody_checks_any_more_execute_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_arguments_changed_under_a_digest_that_nobody_checks_any_more_execute_nothing(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     made = await world.decided("create_deadline", DEADLINE)
     await world.sql("ALTER TABLE ledger.proposals DROP CONSTRAINT proposals_check")
     await as_superuser(world, "UPDATE ledger.proposals SET args = $1", OTHER)
@@ -135,7 +137,9 @@ async def test_an_approval_without_its_confirmation_executes_nothing(
 async def test_a_screen_raised_between_decision_and_dispatch_stops_it_and_a_retry_asks_again(world: World) -> None:
     made = await world.decided("create_deadline", DEADLINE)
     await world.sql(
-        "INSERT INTO auth.ethical_screens (id, user_id, case_id, reason) VALUES (gen_random_uuid(), $1, $2, 'Adverse')", world.person_id, world.case_id
+        "INSERT INTO auth.ethical_screens (id, user_id, case_id, reason) VALUES (gen_random_uuid(), $1, $2, 'Adverse')",
+        world.person_id,
+        world.case_id,
     )
     executor = await world.executor()
     await sweep(executor)
@@ -332,4 +336,14 @@ async def test_an_execution_sees_and_writes_one_matter_and_none_where_it_names_n
 
 def test_a_signature_covers_every_field_of_a_decision() -> None:
     names = {f.name for f in dataclasses.fields(decisions.Decision)}
-    assert names >= {"proposal_id", "args_digest", "decision", "decided_by", "decided_at", "shown_sha256", "nonce_hash", "step_up", "reason"}
+    assert names >= {
+        "proposal_id",
+        "args_digest",
+        "decision",
+        "decided_by",
+        "decided_at",
+        "shown_sha256",
+        "nonce_hash",
+        "step_up",
+        "reason",
+    }

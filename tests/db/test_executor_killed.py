@@ -1,4 +1,4 @@
-"""Two executors, one of which is killed at each point between claim and outcome, again and again: nothing is done twice and nothing is lost."""
+"""Two executors, one of which is killed at each point between claim and outcome: nothing is done twice and nothing is lost."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from kit import db
 from ops.files import write_private
@@ -52,6 +54,11 @@ pool_size = 2
 address = "{auth}"
 [decision]
 public_key_file = "{folder}/decision.pub"
+[smtp]
+host = "127.0.0.1"
+port = {smtp}
+security = "none"
+sender = "holds@firm.example"
 [execution]
 lease_seconds = 0.4
 sweep_seconds = 0.1
@@ -64,7 +71,7 @@ def holder(port: int, pids: set[int]) -> int | None:
     inodes = {f"socket:[{f[9]}]" for f in (line.split() for line in lines) if int(f[1].partition(":")[2], 16) == port}
     for pid in pids:
         try:
-            if any(os.readlink(entry) in inodes for entry in Path(f"/proc/{pid}/fd").iterdir()):
+            if any(str(entry.readlink()) in inodes for entry in Path(f"/proc/{pid}/fd").iterdir()):
                 return pid
         except OSError:
             continue
@@ -97,14 +104,22 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(world: World, folder: Path) -> AsyncIterator[Fleet]:
+async def fleet(world: World, folder: Path, smtp_port: int = 9) -> AsyncIterator[Fleet]:
     (folder / "decision.pub").write_text(world.key.public_key().public_bytes_raw().hex(), "utf-8")
     path = folder / "executor.toml"
-    write_private(path, CONFIG.format(folder=folder, dsn=world.database.dsn_file("svc_executor"), auth=world.auth.address))
+    write_private(path, CONFIG.format(folder=folder, dsn=world.database.dsn_file("svc_executor"), auth=world.auth.address, smtp=smtp_port))
     pipe = asyncio.subprocess.PIPE
     with (folder / "executor.log").open("wb") as log:
         nursery = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.db.executor_nursery", str(path), stdin=pipe, stdout=pipe, stderr=log, cwd=ROOT, env=python_environ()
+            sys.executable,
+            "-m",
+            "tests.db.executor_nursery",
+            str(path),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=log,
+            cwd=ROOT,
+            env=python_environ(),
         )
         made = Fleet(nursery)
         try:
@@ -180,3 +195,46 @@ async def test_killed_at_every_point_nothing_is_done_twice_and_nothing_is_lost(w
     assert [(r["outcome"], r["many"]) for r in accounts] == [("done", RUNS)]
     fences = await world.sql("SELECT count(*) AS many FROM ledger.executions WHERE fence > 1")
     assert fences[0]["many"] >= RUNS * 4 // len(STOPS), "somebody else went on after most of the kills"
+
+
+class Stuck:
+    """A mail server that takes a text and never answers."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+        self.reached, self.over = asyncio.Event(), asyncio.Event()
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, _envelope: Envelope) -> str:  # noqa: N802
+        self.texts += 1
+        self.reached.set()
+        await self.over.wait()
+        return "451 too late"
+
+
+async def test_a_sender_killed_in_the_middle_of_a_message_leaves_it_unknown_and_nobody_repeats_it(world: World, tmp_path: Path) -> None:
+    mail = Stuck()
+    serving = await asyncio.get_running_loop().create_server(lambda: SMTP(mail), "127.0.0.1", 0)
+    async with fleet(world, tmp_path, serving.sockets[0].getsockname()[1]) as ships:
+
+        async def ended(proposal_id: uuid.UUID) -> bool:
+            rows = await world.sql("SELECT outcome FROM ledger.executions WHERE proposal_id = $1 AND outcome IS NOT NULL", proposal_id)
+            return bool(rows)
+
+        async def carried_out(action: str, args: dict[str, Any]) -> None:
+            made = await world.decided(action, args)
+            await until_async(lambda: ended(made), action)
+
+        await carried_out("add_custodian", {"name": "Jane Roe", "email": "jane@client.example"})
+        custodians = [str(r["id"]) for r in await world.sql("SELECT id FROM record.custodians")]
+        await carried_out("set_litigation_hold", {"trigger": "Suit", "scope": "All", "custodian_ids": custodians, "from": "2026-01-01"})
+        hold = str((await world.one("SELECT id FROM record.litigation_holds"))["id"])
+        made = await world.decided("issue_hold_notices", {"hold_id": hold, "custodian_ids": custodians, "text_template_id": "standard"})
+        await asyncio.wait_for(mail.reached.wait(), 10)
+        owner = (await world.one("SELECT lease_owner FROM ledger.executions WHERE proposal_id = $1", made))["lease_owner"]
+        await ships.kill(int(owner.split(":")[1]))
+        await until_async(lambda: ended(made), "somebody else settles it")
+        outcome, detail = await world.outcome(made)
+    mail.over.set()
+    serving.close()
+    assert (outcome, mail.texts) == ("failed", 1)
+    assert "whether it was sent cannot be known. Ask the custodian before it is sent again." in str(detail)

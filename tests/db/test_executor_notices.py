@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from kit import config
+from kit import config, limits
 from services.executor import lease
 from services.executor.connectors import smtp
 from services.executor.connectors.smtp import Letter, Mail, NotSent, SmtpConfig, Unknown
@@ -45,7 +45,7 @@ class Post:
         assert isinstance(envelope.content, bytes)
         self.received.append(message_from_bytes(envelope.content, policy=default))
         if self.hang_up:
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.WriteTransport)
             server.transport.abort()
         return self.answer
 
@@ -84,7 +84,12 @@ async def hold(world: World, *emails: str | None) -> dict[str, Any]:
 
 
 async def statuses(world: World) -> list[str]:
-    return [r["status"] for r in await world.sql("SELECT status FROM record.hold_notices n JOIN record.custodians c ON c.id = n.custodian_id ORDER BY c.name")]
+    return [
+        r["status"]
+        for r in await world.sql(
+            "SELECT status FROM record.hold_notices n JOIN record.custodians c ON c.id = n.custodian_id ORDER BY c.name"
+        )
+    ]
 
 
 async def test_notices_go_out_once_each_with_an_id_of_their_own(world: World, post: Post, server: SmtpConfig) -> None:
@@ -133,7 +138,9 @@ async def test_a_server_that_is_not_there_fails_with_a_sentence_and_nothing_inte
     assert await world.outcome(made) == ("failed", f"0 of 1 notices were sent. Not sent: Custodian 0: {smtp.NOT_CONFIGURED}.")
 
 
-async def test_a_connection_that_breaks_after_the_text_leaves_it_unknown_and_it_is_not_repeated(world: World, post: Post, server: SmtpConfig) -> None:
+async def test_a_connection_that_breaks_after_the_text_leaves_it_unknown_and_it_is_not_repeated(
+    world: World, post: Post, server: SmtpConfig
+) -> None:
     args = await hold(world, "jane@client.example")
     post.hang_up = True
     made = await world.decided("issue_hold_notices", args)
@@ -145,7 +152,9 @@ async def test_a_connection_that_breaks_after_the_text_leaves_it_unknown_and_it_
     assert f"{smtp.UNKNOWN}. Ask the custodian before it is sent again." in str(detail)
 
 
-async def test_a_notice_whose_sender_died_is_settled_as_not_known_and_the_others_still_go(world: World, post: Post, server: SmtpConfig) -> None:
+async def test_a_notice_whose_sender_died_is_settled_as_not_known_and_the_others_still_go(
+    world: World, post: Post, server: SmtpConfig
+) -> None:
     args = await hold(world, "jane@client.example", "joe@client.example")
     made = await world.decided("issue_hold_notices", args)
     nowhere = await world.executor("old", smtp=SmtpConfig(host="127.0.0.1", port=9, security="none", sender="holds@firm.example"))
@@ -153,7 +162,9 @@ async def test_a_notice_whose_sender_died_is_settled_as_not_known_and_the_others
     # As a program leaves it that was killed between the intent of the first notice and its outcome.
     await world.sql("UPDATE record.hold_notices SET status = 'prepared', detail = NULL, finished_at = NULL")
     await world.sql("UPDATE record.hold_notices SET status = 'sending' WHERE custodian_id = $1", uuid.UUID(args["custodian_ids"][0]))
-    await world.sql("UPDATE ledger.executions SET outcome = NULL, detail = NULL, finished_at = NULL, lease_until = now() WHERE proposal_id = $1", made)
+    await world.sql(
+        "UPDATE ledger.executions SET outcome = NULL, detail = NULL, finished_at = NULL, lease_until = now() WHERE proposal_id = $1", made
+    )
     executor = await world.executor("new", smtp=server)
     await sweep(executor)
     outcome, detail = await world.outcome(made)
@@ -244,3 +255,16 @@ async def test_a_server_without_the_encryption_that_was_asked_for_gets_nothing(p
 def test_a_wrong_mail_configuration_stops_the_start(settings: dict[str, str], named: str) -> None:
     with pytest.raises(config.ConfigError, match=named):
         Mail(SmtpConfig(**settings))  # type: ignore[arg-type]
+
+
+async def test_a_mail_server_that_says_nothing_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    monkeypatch.setattr(limits, "SMTP_SECONDS", 0.2)
+    serving = await asyncio.start_server(silent, "127.0.0.1", 0)
+    settings = SmtpConfig(host="127.0.0.1", port=serving.sockets[0].getsockname()[1], security="none", sender="holds@firm.example")
+    with pytest.raises(NotSent, match=smtp.UNREACHED):
+        await asyncio.wait_for(Mail(settings).send(LETTER), 5)
+    serving.close()

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kit import catalogue
 from kit.errors import Refusal
 from services.reads.binding import Mismatch
 from tests.cluster import Loaded
@@ -17,7 +16,7 @@ from tests.db.reads_world import TOOLBOX, main_items, reads
 from tests.db.test_reads_status import change
 from tests.db.test_reads_unreadable import PER_MATTER, arguments
 
-PAGED = [t.name for t in catalogue.load().tools if "next_page_token" in t.response.fields_by_name]
+PAGED = [n for n, card in TOOLBOX.cards.items() if "next_page_token" in card.tool.response.fields_by_name]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from kit import db
-from ops import database, pg_binaries
+from ops import database, pg_binaries, programs
 from ops.database import Target
 from ops.migrate import Source, migrate
 from ops.migrations import MigrationError
 from ops.postgres import Postgres
 from tests.cluster import apart
+
+LOGINS = ("substrate_owner", "substrate_loader", *(p.role for p in programs.load().programs if p.role))
+LOGIN_FILES = tuple(f"{p.name}.dsn" for p in programs.load().programs if p.role)
 
 
 class World:
@@ -65,7 +68,7 @@ async def test_each_login_has_a_working_address_that_only_its_owner_can_read(wor
     await world.migrate()
     assert await world.ask("svc_auth", "SELECT id FROM auth.keys") == 1
     modes = {p.name: p.stat().st_mode & 0o777 for p in world.secrets.iterdir()}
-    assert modes == dict.fromkeys(("auth.dsn", "reads.dsn", "substrate_loader.dsn", "substrate_owner.dsn"), 0o600)
+    assert modes == dict.fromkeys((*LOGIN_FILES, "substrate_loader.dsn", "substrate_owner.dsn"), 0o600)
 
 
 async def test_a_login_keeps_its_password_over_migrations(world: World) -> None:
@@ -126,7 +129,7 @@ async def test_a_login_that_is_a_superuser_is_refused(world: World) -> None:
 async def test_an_administrator_who_is_no_superuser_can_migrate_a_database_of_their_own(world: World, server: Postgres) -> None:
     admin = await db.connect_one(server.admin_dsn)
     try:
-        for role in ("substrate_owner", "svc_auth", "svc_reads", "substrate_loader"):
+        for role in LOGINS:
             await admin.execute(f"ALTER ROLE {role} RENAME TO old_{role}")
         await admin.execute("CREATE ROLE manager LOGIN CREATEROLE PASSWORD 'manager'")
         await admin.execute("CREATE DATABASE managed OWNER manager")
@@ -136,7 +139,7 @@ async def test_an_administrator_who_is_no_superuser_can_migrate_a_database_of_th
         assert await world.migrate() == []
     finally:
         await admin.execute("DROP DATABASE managed")
-        for role in ("substrate_owner", "svc_auth", "svc_reads", "substrate_loader"):
+        for role in LOGINS:
             await admin.execute(f"DROP ROLE {role}")
             await admin.execute(f"ALTER ROLE old_{role} RENAME TO {role}")
         await admin.close()

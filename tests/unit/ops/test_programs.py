@@ -11,10 +11,11 @@ from ops import configs, programs
 from ops.layout import ROOT, DataDir
 
 TABLE = programs.load()
+ADDRESSES = {p.name: f"127.0.0.1:{number}" for number, p in enumerate(TABLE.programs, 1)}
 
 
 def written(tmp_path: Path, name: str) -> dict[str, dict[str, object]]:
-    configs.write(TABLE[name], DataDir(tmp_path), "127.0.0.1:0", {"auth": "127.0.0.1:1", "reads": "127.0.0.1:2"})
+    configs.write(TABLE[name], DataDir(tmp_path), "127.0.0.1:0", ADDRESSES)
     path = tmp_path / "config" / f"{name}.toml"
     assert path.stat().st_mode & 0o777 == 0o600
     return tomllib.loads(path.read_text())
@@ -39,7 +40,7 @@ def test_the_edge_has_no_login_and_no_database_in_its_configuration(tmp_path: Pa
 
 
 def test_the_edge_learns_where_its_backends_are(tmp_path: Path) -> None:
-    assert written(tmp_path, "edge")["backends"] == {"auth": "127.0.0.1:1", "reads": "127.0.0.1:2"}
+    assert written(tmp_path, "edge")["backends"] == {name: ADDRESSES[name] for name in ("auth", "reads", "proposals")}
 
 
 def test_the_edge_on_any_port_names_itself_after_the_one_it_took(tmp_path: Path) -> None:
@@ -48,6 +49,21 @@ def test_the_edge_on_any_port_names_itself_after_the_one_it_took(tmp_path: Path)
 
 def test_only_auth_is_given_the_pepper(tmp_path: Path) -> None:
     assert [p.name for p in TABLE.programs if "keys" in written(tmp_path, p.name)] == ["auth"]
+
+
+def test_each_half_of_the_decision_key_goes_to_one_program(tmp_path: Path) -> None:
+    given = {p.name: written(tmp_path, p.name).get("decision") for p in TABLE.programs}
+    secrets = tmp_path / "secrets"
+    assert {name: found for name, found in given.items() if found} == {
+        "approvals": {"key_file": str(secrets / "decision.key")},
+        "executor": {"public_key_file": str(secrets / "decision.pub")},
+    }
+
+
+def test_nothing_may_call_the_executor_and_nothing_with_a_key_may_call_approvals() -> None:
+    assert set(TABLE["executor"].callers) == {"grpc.health.v1.Health"}
+    assert TABLE["approvals"].callers == {}
+    assert not {p.name for p in TABLE.programs if "executor" in p.needs or ("approvals" in p.needs and p.name != "edge")}
 
 
 def test_each_program_is_given_its_own_login(tmp_path: Path) -> None:
@@ -75,5 +91,5 @@ def test_images_hold_files_that_exist() -> None:
 
 
 def test_the_options_of_a_tool_are_those_that_explain_shows() -> None:
-    shown = {"name", "title", "scope", "cost", "client_safe", "task_support", "rate_lane", "resource"}
+    shown = {"name", "title", "scope", "cost", "client_safe", "task_support", "rate_lane", "resource", "handoff"}
     assert set(tools_pb2.ToolOptions.DESCRIPTOR.fields_by_name) == shown
