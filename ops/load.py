@@ -20,6 +20,7 @@ from ops.importers.pages import ImportFailure, read_file
 from ops.importers.rows import TABLES, Rows
 
 RECORDED_BY = "import:ops.load/1"
+_KEYS = {"matters": "case_id", "provenance": "urn"}
 _REVIEWED_AT = "2026-11-01T09:00:00Z"
 _IMPORTERS: dict[str, Callable[[Library, Index, Index], None]] = {"mclean": mclean.rows, "soilworks": soilworks.rows, "mata": mata.rows}
 
@@ -61,6 +62,15 @@ async def write(connection: db.Connection[db.Record], rows: Rows) -> int:
     return written
 
 
+async def gone(connection: db.Connection[db.Record], rows: Rows) -> dict[str, int]:
+    """Rows that an importer wrote before and that the sources no longer give, counted by table. They stay: others may cite them."""
+    counts = {}
+    for table, key in ((t, _KEYS.get(t, "id")) for t in TABLES if t != "store_refreshes"):
+        keys = [row[key] for row in rows.tables.get(table, ())]
+        counts[table] = await connection.fetchval("SELECT record.left_over($1, $2, $3)", table, rows.case_id, keys)
+    return {table: count for table, count in counts.items() if count}
+
+
 def uniform(batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same rows, each with every column that one of them has."""
     columns = {c for row in batch for c in row}
@@ -81,6 +91,9 @@ async def load(dsn: str, data: Path, names: Iterable[str], tell: Callable[[str],
             tell(f"{name}: {total} rows, {written} new or changed, {time.monotonic() - began:.1f} s")
             for line in report:
                 tell(f"  {line}")
+            if stayed := await gone(connection, rows):
+                counted = ", ".join(f"{count} {table}" for table, count in stayed.items())
+                tell(f"  rows that are gone from the source and stay in the record: {counted}")
             made[name] = rows.case_id
     finally:
         await connection.close()

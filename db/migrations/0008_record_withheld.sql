@@ -149,6 +149,18 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
             FROM record.fact_posture_proposals m WHERE m.fact_id = fact ORDER BY m.proposed_at DESC, m.id LIMIT 1)
 $$;
 
+-- Whether an entry of an older sidecar of designations says what one has to say: pages, lines, side and kind as the register has them.
+CREATE FUNCTION record.readable_designation(entry jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+  WHEN coalesce(
+    (entry ->> 'page_from') ~ '^[0-9]{1,6}$' AND coalesce(entry ->> 'page_to', '0') ~ '^[0-9]{1,6}$'
+    AND coalesce(entry ->> 'line_from', '0') ~ '^[0-9]{1,6}$' AND coalesce(entry ->> 'line_to', '0') ~ '^[0-9]{1,6}$'
+    AND (entry ->> 'side') IN ('plaintiffs', 'defendants', 'joint', 'court')
+    AND (entry ->> 'kind') IN ('affirmative', 'counter', 'completeness'), false)
+  THEN coalesce(entry ->> 'page_to', entry ->> 'page_from')::int >= (entry ->> 'page_from')::int
+  ELSE false
+END;
+
 -- How many rows that an importer wrote for a matter are not among those it has now: they stay, and the operator is told.
 CREATE FUNCTION record.left_over(table_name text, matter uuid, keys text[]) RETURNS int LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
 DECLARE

@@ -7,6 +7,7 @@ from ops.importers.library import Library, count_checks
 from ops.importers.rows import Rows, Source
 
 Index = Mapping[str, Any]
+Checks = list[tuple[str, bool | None]]
 
 
 def matter(library: Library, given: Index, index: Index, source: Source) -> None:
@@ -82,7 +83,7 @@ def counsel(rows: Rows, position: int, values: Index, source: Source) -> str:
 def people(library: Library, index: Index) -> None:
     """Parties and counsel of a matter whose index names the page where each is printed."""
     ids: dict[str, str] = {}
-    checks: list[tuple[str, bool | None]] = []
+    checks: Checks = []
     for position, values in enumerate(index.get("parties", ()), 1):
         ids[values["name"]] = party(library.rows, position, values, library.place(values))
         checks += _printed(library, values, values["name"])
@@ -92,7 +93,7 @@ def people(library: Library, index: Index) -> None:
     library.report += count_checks(f"{len(ids)} parties, {len(index.get('counsel', ()))} appearances", checks)
 
 
-def _printed(library: Library, values: Index, name: str) -> list[tuple[str, bool | None]]:
+def _printed(library: Library, values: Index, name: str) -> Checks:
     """Whether a name stands where the index says, if it says so."""
     return [(name, stands(library, values, values.get("printed_as") or name))] if values.get("document") else []
 
@@ -105,9 +106,9 @@ def stands(library: Library, place: Index, quote: str) -> bool | None:
 
 def claims(library: Library, given: Index, index: Index) -> dict[str, str]:
     """Claims with their elements; returns the ids of the elements by code."""
-    places, elements = index.get("claims", {}), index.get("elements", {})
+    places = index.get("claims", {})
     ids: dict[str, str] = {}
-    checks: list[tuple[str, bool | None]] = []
+    checks: Checks = []
     for position, claim in enumerate(given.get("claims", ()), 1):
         place = places[claim["id"]]
         checks.append((claim["id"], stands(library, place, place["pleaded_as"])))
@@ -127,21 +128,26 @@ def claims(library: Library, given: Index, index: Index) -> dict[str, str]:
             },
         )
         for order, element in enumerate(claim["elements"], 1):
-            own = elements[element["id"]]
+            own = index["elements"][element["id"]]
             checks.append((element["id"], stands(library, own, own["quote"])))
-            ids[element["id"]] = library.rows.add(
-                "claim_elements",
-                (element["id"],),
-                element["id"],
-                library.place(own),
-                {
-                    "claim_id": claim_id,
-                    "position": order,
-                    "code": element["id"],
-                    "text": own["text"],
-                    "burden": own.get("burden"),
-                    "authority": own.get("authority"),
-                },
-            )
+            ids[element["id"]] = _element(library, claim_id, order, element["id"], own)
     library.report += count_checks(f"{len(given.get('claims', ()))} claims, {len(ids)} elements", checks)
     return ids
+
+
+def _element(library: Library, claim_id: str, order: int, code: str, own: Index) -> str:
+    """One thing that a claim takes to prove."""
+    return library.rows.add(
+        "claim_elements",
+        (code,),
+        code,
+        library.place(own),
+        {
+            "claim_id": claim_id,
+            "position": order,
+            "code": code,
+            "text": own["text"],
+            "burden": own.get("burden"),
+            "authority": own.get("authority"),
+        },
+    )

@@ -145,6 +145,27 @@ async def test_a_party_that_comes_in_between_moves_the_others_without_a_clash(ow
     assert len(names) == 46
 
 
+async def test_rows_that_are_gone_from_the_source_stay_and_are_counted_by_table(own_loaded: Loaded, tmp_path: Path) -> None:
+    assert "gone from the source" not in load(own_loaded.database, "--matter", "mclean").stdout
+    shutil.copytree(DATA, tmp_path / "data")
+    index = tmp_path / "data" / "mclean" / "record.json"
+    content = json.loads(index.read_text("utf-8"))
+    content["parties"].pop()
+    content["designations"].pop()
+    index.write_text(json.dumps(content), encoding="utf-8")
+    async with seen_by(own_loaded.database, "substrate_loader") as loader:
+        await loader.execute(
+            "INSERT INTO record.fact_posture_proposals (id, case_id, fact_id, model, proposed_posture, basis, proposed_at, recorded_by) "
+            "SELECT gen_random_uuid(), case_id, id, 'm', 'disputed', 'b', now(), 'proposals' FROM record.case_fact_records LIMIT 1"
+        )
+    before = await everything(own_loaded.database)
+    done = load(own_loaded.database, "--data", str(tmp_path / "data"), "--matter", "mclean")
+    assert done.returncode == 0, done.stderr
+    told = "rows that are gone from the source and stay in the record: 2 provenance, 1 parties, 1 designations"
+    assert [line.strip() for line in done.stdout.splitlines() if "gone from the source" in line] == [told]
+    assert await everything(own_loaded.database) == before
+
+
 async def test_a_fact_cannot_quote_a_sealed_entry_and_a_deadline_keeps_its_words_to_itself(database: Database, tmp_path: Path) -> None:
     shutil.copytree(DATA, tmp_path / "data")
     folder = tmp_path / "data" / "soilworks"

@@ -4,8 +4,8 @@
 -- fallback: get_fact_record.before_670.sql
 -- fallback_when: retired_at, merged_into
 -- fallback_note: The live distinction is unavailable: this installation does not record which facts are retired or merged, so these may include facts that no longer count, and nothing here is above unknown.
-WITH chosen AS (
-  SELECT f.*, f.code || ' ' || f.id AS cursor_key, count(*) OVER ()::int4 AS total_count
+WITH matching AS (
+  SELECT f.*, f.retired_at IS NULL AND f.merged_into IS NULL AS live
     FROM record.case_fact_records f
    WHERE f.case_id = :case_id::uuid
      AND (:posture::text IS NULL OR f.posture = :posture::text)
@@ -15,7 +15,11 @@ WITH chosen AS (
      AND (:element::text IS NULL OR EXISTS (
        SELECT FROM record.fact_element_links l JOIN record.claim_elements e ON e.id = l.element_id
         WHERE l.fact_id = f.id AND (e.code = :element::text OR e.id::text = lower(:element::text))))
-     AND (:include_retired::bool OR (f.retired_at IS NULL AND f.merged_into IS NULL))
+),
+chosen AS (
+  SELECT m.*, m.code || ' ' || m.id AS cursor_key, count(*) OVER ()::int4 AS total_count
+    FROM matching m
+   WHERE m.live OR :include_retired::bool
 ),
 postures AS (
   SELECT string_agg(posture || ' ' || many, ', ' ORDER BY posture) AS counted FROM (SELECT posture, count(*) AS many FROM chosen GROUP BY posture) c
@@ -27,7 +31,7 @@ SELECT f.id, f.code, CASE WHEN NOT q.withheld THEN f.proposition END AS proposit
        f.event_date::text AS event_date, f.event_date_precision,
        jsonb_build_object('decided', f.posture, 'decided_by', f.decided_by, 'decided_at', f.decided_at, 'basis', f.basis,
                           'model_proposal', m.proposal) AS posture,
-       q.quotes, e.elements, f.retired_at IS NULL AND f.merged_into IS NULL AS live, f.retired_at,
+       q.quotes, e.elements, f.live, f.retired_at,
        CASE WHEN NOT q.withheld THEN f.retired_reason END AS retired_reason, f.merged_into,
        CASE WHEN NOT q.withheld THEN f.note END AS note,
        array_prepend(f.provenance_id, q.provenance_ids) AS provenance_ids, q.status AS verification_status, f.as_of,
@@ -39,9 +43,7 @@ SELECT f.id, f.code, CASE WHEN NOT q.withheld THEN f.proposition END AS proposit
        f.cursor_key, f.total_count
   FROM page f
  CROSS JOIN postures
- CROSS JOIN (
-   SELECT count(*) AS many FROM record.case_fact_records o WHERE o.case_id = :case_id::uuid AND (o.retired_at IS NOT NULL OR o.merged_into IS NOT NULL)
- ) left_out
+ CROSS JOIN (SELECT count(*) AS many FROM matching WHERE NOT live) left_out
  CROSS JOIN LATERAL record.fact_quotes(f.id, f.code) q
  CROSS JOIN LATERAL record.fact_elements(f.id) e
  CROSS JOIN LATERAL record.latest_posture_proposal(f.id) m

@@ -1,23 +1,26 @@
 -- method: The words that set each deadline were looked for in the docket entry cited for it; that the date follows from them, and its status, are as recorded.
 -- store: deadlines
-WITH chosen AS (
-  SELECT d.*, to_char(d.due_date, 'YYYY-MM-DD') || ' ' || coalesce(d.due_time::text, '24') || ' ' || d.id AS cursor_key,
-         count(*) OVER ()::int4 AS total_count
+WITH matching AS (
+  SELECT d.*, d.superseded_by_entry_id IS NULL AND d.superseded_by_id IS NULL AND d.status NOT IN ('superseded', 'vacated') AS live
     FROM record.deadlines d
    WHERE d.case_id = :case_id::uuid
      AND (:due_from::text IS NULL OR d.due_date::text >= :due_from::text)
      AND (:due_to::text IS NULL OR d.due_date::text <= :due_to::text)
      AND (:status::text IS NULL OR d.status = :status::text)
      AND (:words::text IS NULL OR strpos(lower(d.title), lower(:words::text)) > 0)
-     AND (:include_superseded::bool OR (d.superseded_by_entry_id IS NULL AND d.superseded_by_id IS NULL AND d.status NOT IN ('superseded', 'vacated')))
+),
+chosen AS (
+  SELECT m.*, to_char(m.due_date, 'YYYY-MM-DD') || ' ' || coalesce(m.due_time::text, '24') || ' ' || m.id AS cursor_key,
+         count(*) OVER ()::int4 AS total_count
+    FROM matching m
+   WHERE m.live OR :include_superseded::bool
 ),
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key > :page_after::text ORDER BY cursor_key LIMIT :page_limit::int4
 )
 SELECT d.id, d.title, d.due_date::text AS due_date, to_char(d.due_time, 'HH24:MI') AS due_time, d.source_kind,
        e.entry_number AS source_entry_number, d.source_entry_id, s.quote AS source_quote, d.rule, d.status, d.status_note,
-       d.superseded_by_entry_id IS NULL AND d.superseded_by_id IS NULL AND d.status NOT IN ('superseded', 'vacated') AS live,
-       n.entry_number AS superseded_by_entry_number, d.superseded_by_id, d.responsible, s.locator AS citation,
+       d.live, n.entry_number AS superseded_by_entry_number, d.superseded_by_id, d.responsible, s.locator AS citation,
        s.provenance_ids, s.status AS verification_status, d.as_of,
        s.notes || array_remove(ARRAY[
          CASE WHEN left_out.many > 0 AND NOT :include_superseded::bool
@@ -30,8 +33,5 @@ SELECT d.id, d.title, d.due_date::text AS due_date, to_char(d.due_time, 'HH24:MI
   LEFT JOIN record.docket_entries e ON e.id = d.source_entry_id
   LEFT JOIN record.docket_entries n ON n.id = d.superseded_by_entry_id
  CROSS JOIN LATERAL record.row_status(d.id, NULL) s
- CROSS JOIN (
-   SELECT count(*) AS many FROM record.deadlines o
-    WHERE o.case_id = :case_id::uuid AND (o.superseded_by_entry_id IS NOT NULL OR o.superseded_by_id IS NOT NULL OR o.status IN ('superseded', 'vacated'))
- ) left_out
+ CROSS JOIN (SELECT count(*) AS many FROM matching WHERE NOT live) left_out
  ORDER BY d.cursor_key
