@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kit import limits
+from kit import db, limits
 from kit.decisions import Decision, verify
 from tests.cluster import Database
 from tests.db.approvals_world import DEADLINE, Browser, Somebody, World, hidden, opened
+from tests.poll import until_async
 
 CLAIM = """
 INSERT INTO ledger.executions (proposal_id, fence, lease_owner, lease_until, intent, intent_at)
@@ -202,6 +203,25 @@ async def test_a_screen_raised_within_the_last_request_stops_it_too(world: World
     world.people.on_ask = on_ask
     assert (await browser.post(f"/proposals/{id_}/decide", form)).status_code == 404
     assert len(asked) == 2
+    assert await world.decisions(id_) == []
+
+
+async def test_a_screen_raised_while_a_decision_waits_for_its_turn_stops_it(
+    world: World, ada: Somebody, browser: Browser, case: uuid.UUID
+) -> None:
+    id_ = await world.propose(ada, case)
+    form = hidden((await browser.check(id_)).text)
+    admin = await db.connect_one(world.database.admin_dsn)
+    try:
+        async with admin.transaction():
+            await admin.execute("SELECT ledger.hold($1)", id_)
+            deciding = asyncio.create_task(browser.post(f"/proposals/{id_}/decide", form))
+            waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            await until_async(lambda: admin.fetchval(waiting), "the decision waits")
+            ada.case_ids.clear()
+    finally:
+        await admin.close()
+    assert (await deciding).status_code == 404
     assert await world.decisions(id_) == []
 
 
