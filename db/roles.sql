@@ -110,8 +110,8 @@ GRANT EXECUTE ON FUNCTION record.visible_cases, record.current_version, record.p
 GRANT SELECT, INSERT ON record.provenance, record.deadlines, record.case_fact_records, record.case_fact_assertions, record.fact_posture_proposals,
   record.exhibits, record.trial_objections, record.tasks, record.notes, record.custodians, record.litigation_holds, record.hold_custodians,
   record.hold_notices, record.productions, record.production_documents, record.discovery_responses, record.work_items TO svc_executor;
-GRANT SELECT ON record.matters, record.docket_entries, record.documents, record.document_versions, record.document_pages, record.parties,
-  record.transcripts TO svc_executor;
+GRANT SELECT ON record.matters, record.docket_entries, record.documents, record.document_versions, record.document_pages, record.parties
+  TO svc_executor;
 GRANT UPDATE (status, status_note, superseded_by_id, ended_by_decision) ON record.deadlines TO svc_executor;
 GRANT UPDATE (status, attempt, intent_at, finished_at, detail) ON record.hold_notices TO svc_executor;
 

@@ -26,8 +26,8 @@ BEGIN
 END $$;
 CREATE TRIGGER keep_what_was_decided BEFORE UPDATE ON record.deadlines FOR EACH ROW EXECUTE FUNCTION record.keep_what_was_decided();
 
-ALTER TABLE record.fact_posture_proposals
-  ADD COLUMN provenance_id text REFERENCES record.provenance DEFERRABLE INITIALLY DEFERRED;
+-- Null where a model's recommendation came with an import.
+ALTER TABLE record.fact_posture_proposals ADD COLUMN decision_id uuid REFERENCES ledger.decisions;
 
 CREATE TABLE record.tasks (
   id uuid PRIMARY KEY,

@@ -1,4 +1,4 @@
-"""Makes executors on demand: real processes of the real program, forked after their imports so that a hundred of them take no minute to start."""
+"""Makes executors on demand: real processes of the real program, forked after their imports so that a hundred start quickly."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ INSERT INTO ledger.nonces (nonce_hash, proposal_id, action, case_id, user_id, ar
 VALUES ($1, $2, $3, $4, $5, $6, now() + interval '5 minutes', now())
 """
 DECISION = """
-INSERT INTO ledger.decisions (proposal_id, args_digest, decision, decided_by, decided_at, reason, shown_sha256, nonce_hash, step_up, signature)
+INSERT INTO ledger.decisions
+  (proposal_id, args_digest, decision, decided_by, decided_at, reason, shown_sha256, nonce_hash, step_up, signature)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 """
 LEASE_SECONDS = 30.0
@@ -117,8 +118,8 @@ class World:
     async def insert(self, made: decisions.Decision, signature: bytes) -> None:
         """Stores a decision with this signature."""
         await self.sql(
-            DECISION, uuid.UUID(made.proposal_id), made.args_digest, made.decision, uuid.UUID(made.decided_by), made.decided_at, made.reason,
-            made.shown_sha256, made.nonce_hash, made.step_up, signature,
+            DECISION, uuid.UUID(made.proposal_id), made.args_digest, made.decision, uuid.UUID(made.decided_by), made.decided_at,
+            made.reason, made.shown_sha256, made.nonce_hash, made.step_up, signature,
         )  # fmt: skip
 
     async def decided(self, action: str, args: Mapping[str, Any], case_id: uuid.UUID | None = None) -> uuid.UUID:
@@ -154,7 +155,8 @@ class World:
     async def retry(self, proposal_id: uuid.UUID) -> None:
         """A person asks for it to be tried again."""
         await self.sql(
-            "INSERT INTO ledger.retries (proposal_id, attempt, requested_by) SELECT proposal_id, attempts, $2 FROM ledger.executions WHERE proposal_id = $1",
+            "INSERT INTO ledger.retries (proposal_id, attempt, requested_by) "
+            "SELECT proposal_id, attempts, $2 FROM ledger.executions WHERE proposal_id = $1",
             proposal_id,
             self.person_id,
         )

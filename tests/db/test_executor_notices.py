@@ -2,66 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
-from email import message_from_bytes
-from email.message import Message
-from email.policy import default
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from kit import config, limits
 from services.executor import lease
 from services.executor.connectors import smtp
-from services.executor.connectors.smtp import Letter, Mail, NotSent, SmtpConfig, Unknown
+from services.executor.connectors.smtp import SmtpConfig
 from services.executor.lease import Fenced
 from tests.cluster import Loaded
 from tests.db.executor_world import World, opened, sweep, urn
-
-LETTER = Letter("<1@firm.example>", "jane@client.example", "Legal hold", "Keep everything.\n")
-
-
-@dataclass
-class Post:
-    """A mail server whose mood a test decides."""
-
-    received: list[Message] = field(default_factory=list)
-    refused: set[str] = field(default_factory=set)
-    answer: str = "250 taken"
-    hang_up: bool = False
-
-    async def handle_RCPT(self, _s: SMTP, _n: Session, envelope: Envelope, address: str, _options: list[str]) -> str:  # noqa: N802
-        if address in self.refused:
-            return "550 no such mailbox"
-        envelope.rcpt_tos.append(address)
-        return "250 ok"
-
-    async def handle_DATA(self, server: SMTP, _n: Session, envelope: Envelope) -> str:  # noqa: N802
-        assert isinstance(envelope.content, bytes)
-        self.received.append(message_from_bytes(envelope.content, policy=default))
-        if self.hang_up:
-            assert isinstance(server.transport, asyncio.WriteTransport)
-            server.transport.abort()
-        return self.answer
+from tests.db.mail_world import Post, mail_server
 
 
 @pytest.fixture
-def post() -> Iterator[Post]:
-    yield (made := Post())
-    made.received.clear()
+def post() -> Post:
+    return Post()
 
 
 @pytest.fixture
 async def server(post: Post) -> AsyncIterator[SmtpConfig]:
-    serving = await asyncio.get_running_loop().create_server(lambda: SMTP(post), "127.0.0.1", 0)
-    yield SmtpConfig(host="127.0.0.1", port=serving.sockets[0].getsockname()[1], security="none", sender="holds@firm.example")
-    serving.close()
-    await serving.wait_closed()
+    async with mail_server(post) as settings:
+        yield settings
 
 
 @pytest.fixture
@@ -105,8 +70,12 @@ async def test_notices_go_out_once_each_with_an_id_of_their_own(world: World, po
     text = post.received[0].get_payload()
     assert "Suit {filed}" in str(text)
     assert "2026-01-01" in str(text)
-    rows = await world.sql("SELECT status, provenance_id, intent_at <= finished_at AS in_order FROM record.hold_notices")
-    assert [tuple(r) for r in rows] == [("sent", urn(made), True)] * 2
+    rows = await world.sql(
+        "SELECT n.status, p.decision_id, p.target_id = n.id AS its_own, n.intent_at <= n.finished_at AS in_order, p.urn = $1 AS first "
+        "FROM record.hold_notices n JOIN record.provenance p ON p.urn = n.provenance_id ORDER BY first",
+        urn(made),
+    )
+    assert [tuple(r) for r in rows] == [("sent", made, True, True, False), ("sent", made, True, True, True)]
 
 
 async def test_what_failed_says_why_and_a_persons_retry_sends_only_that_and_once(world: World, post: Post, server: SmtpConfig) -> None:
@@ -206,65 +175,3 @@ async def test_a_second_decision_sends_again_since_a_person_decided_it(world: Wo
         await world.decided("issue_hold_notices", {**args, "text_template_id": template})
         await sweep(executor)
     assert [str(m["Subject"]).partition(":")[0].strip() for m in post.received] == ["Legal hold", "Reminder of the legal hold"]
-
-
-@pytest.mark.parametrize(
-    "letter",
-    [
-        Letter("<1@firm.example>", "jane@client.example\r\nBcc: x@y.example", "s", "t"),
-        Letter("<1@firm.example>", "jane@client.example", "s\r\nBcc: x@y.example", "t"),
-        Letter("<1@firm.example>", "", "s", "t"),
-    ],
-)
-async def test_what_would_make_another_message_is_not_sent(post: Post, server: SmtpConfig, letter: Letter) -> None:
-    with pytest.raises(NotSent, match=smtp.UNFIT):
-        await Mail(server).send(letter)
-    assert post.received == []
-
-
-async def test_text_beyond_ascii_and_lines_of_one_dot_arrive_as_written(post: Post, server: SmtpConfig) -> None:
-    text = "Größe, “quoted”\n.\n..\nend\n"
-    await Mail(server).send(Letter("<1@firm.example>", "jane@client.example", "Über", text))
-    (got,) = post.received
-    body = got.get_payload(decode=True)
-    assert isinstance(body, bytes)
-    assert (got["Subject"], body.decode("utf-8").replace("\r\n", "\n")) == ("Über", text)
-
-
-async def test_a_refused_text_is_known_not_to_have_gone(post: Post, server: SmtpConfig) -> None:
-    post.answer = "554 looks like spam"
-    with pytest.raises(NotSent, match=smtp.REFUSED):
-        await Mail(server).send(LETTER)
-
-
-async def test_a_server_that_hangs_up_after_the_text_is_not_known(post: Post, server: SmtpConfig) -> None:
-    post.hang_up = True
-    with pytest.raises(Unknown):
-        await Mail(server).send(LETTER)
-
-
-async def test_a_server_without_the_encryption_that_was_asked_for_gets_nothing(post: Post, server: SmtpConfig) -> None:
-    for security in ("starttls", "tls"):
-        asked = SmtpConfig(host=server.host, port=server.port, security=security, sender=server.sender)
-        with pytest.raises(NotSent, match=smtp.UNREACHED):
-            await Mail(asked).send(LETTER)
-    assert post.received == []
-
-
-@pytest.mark.parametrize(("settings", "named"), [({"security": "plain"}, "security"), ({"host": "mail"}, "sender")])
-def test_a_wrong_mail_configuration_stops_the_start(settings: dict[str, str], named: str) -> None:
-    with pytest.raises(config.ConfigError, match=named):
-        Mail(SmtpConfig(**settings))  # type: ignore[arg-type]
-
-
-async def test_a_mail_server_that_says_nothing_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    monkeypatch.setattr(limits, "SMTP_SECONDS", 0.2)
-    serving = await asyncio.start_server(silent, "127.0.0.1", 0)
-    settings = SmtpConfig(host="127.0.0.1", port=serving.sockets[0].getsockname()[1], security="none", sender="holds@firm.example")
-    with pytest.raises(NotSent, match=smtp.UNREACHED):
-        await asyncio.wait_for(Mail(settings).send(LETTER), 5)
-    serving.close()

@@ -87,8 +87,6 @@ class HoldNotices:
             notices = await self._run(connection, "notices", values)
             if len(notices) != len(custodians):
                 raise Unsound(REFUSED)
-            made = {"target_id": lease.row_id(order.proposal_id), "subject": "Notices of a litigation hold"}
-            await tools.store.lead_to_decision(connection, order, "hold_notices", made)
         return notices
 
     async def _send(self, order: Order, claim: Claim, tools: Tools, notice: Record) -> None:

@@ -2,9 +2,9 @@
 -- refused: The fact no longer stands or is not in this matter.
 -- A recommendation beside the decided posture, which is an attorney's alone and does not change.
 WITH made AS (
-  INSERT INTO record.fact_posture_proposals (id, case_id, fact_id, model, proposed_posture, basis, proposed_at, provenance_id, recorded_by)
+  INSERT INTO record.fact_posture_proposals (id, case_id, fact_id, model, proposed_posture, basis, proposed_at, decision_id, recorded_by)
   SELECT :new_id::uuid, :case_id::uuid, f.id, 'an agent, by proposal ' || :proposal_id::uuid, :posture::text, :basis::text, :decided_at::timestamptz,
-         :provenance_id::text, :recorded_by::text
+         :proposal_id, :recorded_by::text
     FROM record.case_fact_records f
    WHERE f.case_id = :case_id AND f.id = :fact_id::uuid AND f.retired_at IS NULL AND f.merged_into IS NULL
   RETURNING id, fact_id
