@@ -17,6 +17,8 @@ Schema = dict[str, Any]
 TIMESTAMP = "google.protobuf.Timestamp"
 _ATTESTATION = "substrate.common.v1.Attestation"
 _UNREADABLE_BESIDE = "read_state"
+# Id of the rule, wherever it stands, that a text is a day which the calendar has; JSON Schema has a word for that.
+CALENDAR_DAY = "calendar_day"
 _VALIDATOR = protovalidate.Validator()
 
 INTEGERS = {
@@ -143,7 +145,8 @@ class Projector:
             return {"type": "string", "pattern": "^-?[0-9]+$"}
         if field.type not in _PLAIN:
             raise ValueError(f"{field.full_name}: a field of this type has no JSON form")
-        return _PLAIN[field.type] | _keywords(field, rules)
+        day = {"format": "date"} if any(rule.id == CALENDAR_DAY for rule in rules.cel) else {}
+        return _PLAIN[field.type] | _keywords(field, rules) | day
 
     def _described(self, field: FieldDescriptor, schema: Schema, *, words: bool) -> Schema:
         text = self._comments.get(field.full_name, "")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit import catalogue, db
-from tests.db.reads_world import check_contract, main_items
+from tests.db.reads_world import TOOLBOX, check_contract, main_items
 from tests.system.client import MODES, call, client
 from tests.system.stack import Stack
 
@@ -38,7 +38,7 @@ async def test_the_official_client_lists_the_tools_and_calls_each_of_them(stack:
     async with client(stack.mcp_url, stack.keys["firm"], mode) as connected:
         listed = (await connected.list_tools()).tools
         assert [t.name for t in listed] == TOOLS
-        for tool in listed:
+        for tool in (t for t in listed if t.name in TOOLBOX.cards):
             answer = await call(connected, tool.name, **await arguments(connected, tool.name, stack))
             check_contract(tool.name, answer)
             assert answer["read_state"] == "read", (tool.name, answer["verification"])
