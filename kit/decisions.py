@@ -19,6 +19,9 @@ class Decision:
     """What a person decided about which bytes, seeing which card."""
 
     proposal_id: str
+    # The matter and the action are signed with the arguments: the same arguments elsewhere would be another act.
+    case_id: str
+    action: str
     args_digest: bytes
     decision: str
     decided_by: str
@@ -33,6 +36,8 @@ class Decision:
         fields: dict[str, Any] = {
             "context": CONTEXT,
             "proposal_id": self.proposal_id,
+            "case_id": self.case_id,
+            "action": self.action,
             "args_digest": self.args_digest.hex(),
             "decision": self.decision,
             "decided_by": self.decided_by,

@@ -146,6 +146,8 @@ class Desk:
         assert facts.row is not None
         decision = Decision(
             proposal_id=str(facts.row.id),
+            case_id=str(facts.row.case_id),
+            action=facts.row.action,
             args_digest=facts.row.args_digest,
             decision=ask.decision,
             decided_by=str(facts.person.id),

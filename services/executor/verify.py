@@ -45,6 +45,8 @@ def signed(row: Record) -> decisions.Decision:
     """The decision as approvals signed it."""
     return decisions.Decision(
         proposal_id=str(row["id"]),
+        case_id=str(row["case_id"]),
+        action=row["action"],
         args_digest=row["args_digest"],
         decision=row["decision"],
         decided_by=str(row["decided_by"]),

@@ -98,6 +98,8 @@ class World:
         nonce = sha256(proposal_id.bytes).digest() if action.confirm_required else None
         values: dict[str, Any] = {
             "proposal_id": str(proposal_id),
+            "case_id": str(row["case_id"]),
+            "action": row["action"],
             "args_digest": row["args_digest"],
             "decision": "approved",
             "decided_by": str(self.person_id),

@@ -58,7 +58,7 @@ async def test_a_decision_is_stored_signed_with_its_audit_row(world: World, ada:
     assert (row["decision"], row["decided_by"], row["step_up"]) == ("approved", ada.id, "totp")
     assert row["nonce_hash"]
     fields = {n: row[n] for n in ("args_digest", "decision", "decided_at", "reason", "shown_sha256", "nonce_hash", "step_up")}
-    decision = Decision(proposal_id=str(id_), decided_by=str(ada.id), **fields)
+    decision = Decision(proposal_id=str(id_), case_id=str(case), action="create_deadline", decided_by=str(ada.id), **fields)
     assert verify(world.key.public_key(), decision, row["signature"])
     audit = await world.sql("SELECT * FROM audit.log ORDER BY seq DESC LIMIT 1")
     assert (audit[0]["action"], audit[0]["outcome"], audit[0]["case_id"]) == ("approvals.decide", "approved", case)

@@ -83,6 +83,16 @@ async def test_a_decline_turned_into_an_approval_executes_nothing(world: World, 
     await refused(world, made, verify.UNSIGNED, caplog)
 
 
+@pytest.mark.parametrize(("column", "value"), [("action", "create_task"), ("case_id", "other")])
+async def test_the_same_arguments_in_another_matter_or_for_another_action_are_another_act(
+    world: World, caplog: pytest.LogCaptureFixture, column: str, value: str
+) -> None:
+    made = await world.decided("create_deadline", DEADLINE)
+    wanted = await world.sql("SELECT case_id AS id FROM record.matters WHERE case_id <> $1 LIMIT 1", world.case_id) if value == "other" else [{"id": value}]
+    await as_superuser(world, f"UPDATE ledger.proposals SET {column} = $1", wanted[0]["id"])
+    await refused(world, made, verify.UNSIGNED, caplog)
+
+
 async def test_arguments_changed_with_their_digest_execute_nothing(world: World, caplog: pytest.LogCaptureFixture) -> None:
     made = await world.decided("create_deadline", DEADLINE)
     await as_superuser(world, "UPDATE ledger.proposals SET args = $1, args_digest = sha256($1)", OTHER)
