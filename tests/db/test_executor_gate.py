@@ -88,7 +88,11 @@ async def test_the_same_arguments_in_another_matter_or_for_another_action_are_an
     world: World, caplog: pytest.LogCaptureFixture, column: str, value: str
 ) -> None:
     made = await world.decided("create_deadline", DEADLINE)
-    wanted = await world.sql("SELECT case_id AS id FROM record.matters WHERE case_id <> $1 LIMIT 1", world.case_id) if value == "other" else [{"id": value}]
+    wanted = (
+        await world.sql("SELECT case_id AS id FROM record.matters WHERE case_id <> $1 LIMIT 1", world.case_id)
+        if value == "other"
+        else [{"id": value}]
+    )
     await as_superuser(world, f"UPDATE ledger.proposals SET {column} = $1", wanted[0]["id"])
     await refused(world, made, verify.UNSIGNED, caplog)
 

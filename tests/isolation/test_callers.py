@@ -19,11 +19,13 @@ from kit.client import channel, credentials
 from kit.server import Call, GrpcProgram
 from ops import pki, programs
 
-CERTIFICATES = ("auth", "reads", "edge", "operator", "firm")
-AUTH = ("substrate.auth.v1.AuthService", "substrate.auth.v1.AuthAdminService")
+CERTIFICATES = ("auth", "reads", "proposals", "approvals", "executor", "edge", "operator", "firm")
+AUTH = ("substrate.auth.v1.AuthService", "substrate.auth.v1.AuthAdminService", "substrate.auth.v1.PersonService")
+PROPOSALS = ("substrate.proposals.v1.ProposalService", "substrate.proposals.v1.HandoffService")
 READS = tuple(sorted({t.service for t in catalogue.load().tools if t.service.startswith("substrate.reads.")}))
 ALLOWED = {
-    "auth": {AUTH[0]: {"edge", "reads"}, AUTH[1]: {"operator"}},
+    "auth": {AUTH[0]: {"edge", "reads", "proposals"}, AUTH[1]: {"operator"}, AUTH[2]: {"approvals", "executor"}},
+    "proposals": {PROPOSALS[0]: {"edge", "firm"}, PROPOSALS[1]: {"edge"}},
     "reads": {service: {"edge", "firm"} for service in READS},
 }
 
@@ -47,13 +49,13 @@ async def reached(_request: Any, _call: Call) -> auth_service_pb2.AuthenticateRe
     return auth_service_pb2.AuthenticateResponse()
 
 
-@pytest.fixture(params=["auth", "reads"])
+@pytest.fixture(params=["auth", "reads", "proposals"])
 async def server(request: pytest.FixtureRequest, certificates: Path, tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
     """A program of that name with its services and caller list; yields name and address."""
     name = str(request.param)
     ready = tmp_path / "ready"
     program = GrpcProgram(config.Server("127.0.0.1:0", str(ready)), tls(certificates, name), callers.load(name))
-    for service in AUTH if name == "auth" else READS:
+    for service in ALLOWED[name]:
         methods = descriptor_pool.Default().FindServiceByName(service).methods
         program.add(service, {m.name: reached for m in methods}, None)
 

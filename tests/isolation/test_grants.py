@@ -14,7 +14,7 @@ from tests.cluster import Database
 GOLDEN = Path(__file__).parent.parent / "golden" / "grants.txt"
 MATRIX = """
 WITH login AS (SELECT oid, rolname FROM pg_roles WHERE rolname LIKE 'svc\\_%' OR rolname = 'substrate_loader'),
-     ours AS (SELECT oid, nspname FROM pg_namespace WHERE nspname IN ('auth', 'audit', 'record', 'ops', 'public')),
+     ours AS (SELECT oid, nspname FROM pg_namespace WHERE nspname IN ('auth', 'audit', 'record', 'ledger', 'approvals', 'ops', 'public')),
      relation AS (SELECT c.oid, c.relkind FROM pg_class c JOIN ours ON ours.oid = c.relnamespace),
      table_verb (verb) AS (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE'), ('TRUNCATE'), ('REFERENCES'), ('TRIGGER')),
      found (login, object, verb) AS (
@@ -81,6 +81,24 @@ async def test_reads_sees_the_record_only_and_auth_sees_none_of_it(database: Dat
     assert not [line for line in lines if line.startswith("svc_auth:") and " record." in line]
 
 
+async def test_filing_deciding_and_carrying_out_are_three_logins_that_cannot_do_each_others_part(database: Database) -> None:
+    lines = [line.split(": ", 2) for line in await matrix(database)]
+    may = {(login, thing): verbs for login, thing, verbs in lines}
+    for login, table in (
+        ("svc_proposals", "ledger.decisions"),
+        ("svc_proposals", "ledger.nonces"),
+        ("svc_proposals", "ledger.executions"),
+        ("svc_reads", "ledger.proposals"),
+        ("svc_executor", "ledger.proposals"),
+        ("svc_executor", "ledger.nonces"),
+    ):
+        assert (login, f"table {table}") not in may
+    assert not [k for k in may if k[0] in ("svc_proposals", "svc_approvals") and k[1].startswith("table record.")]
+    assert "INSERT" not in may.get(("svc_executor", "table ledger.decisions"), "")
+    assert "UPDATE" not in may["svc_proposals", "table ledger.proposals"] + may["svc_approvals", "table ledger.decisions"]
+    assert "INSERT" not in may["svc_approvals", "table ledger.proposals"] + may["svc_approvals", "table ledger.executions"]
+
+
 def test_the_edge_has_no_database_login() -> None:
     assert programs.load()["edge"].role is None
     assert not [s for s in programs.load()["edge"].secrets if s.endswith(".dsn")]
@@ -124,7 +142,7 @@ ESCAPES = (
 )
 
 
-@pytest.mark.parametrize("login", ["svc_auth", "svc_reads"])
+@pytest.mark.parametrize("login", ["svc_auth", "svc_reads", "svc_proposals", "svc_approvals", "svc_executor"])
 @pytest.mark.parametrize("escape", ESCAPES)
 async def test_a_login_cannot_get_out_of_its_duties(shared_database: Database, login: str, escape: str) -> None:
     connection = await db.connect_one(shared_database.dsn(login))
