@@ -31,10 +31,10 @@ def denial(tool: Tool, row: Record) -> pb.Denial:
     """The refusal of a call that was not allowed."""
     outcome = row["outcome"]
     if outcome == "scope_missing":
-        message = f"{tool.name} needs the scope {tool.scope}, which this key does not have. Ask whoever issued the key."
+        message = f"{tool.name or tool.title} needs the scope {tool.scope}, which this key does not have. Ask whoever issued the key."
         return pb.Denial(reason=reasons.ERROR_REASON_SCOPE_MISSING, message=message)
     if outcome == "class_refused":
-        message = f"{tool.name} is not available to keys of class client_safe."
+        message = f"{tool.name or tool.title} is not available to keys of class client_safe."
         return pb.Denial(reason=reasons.ERROR_REASON_CLASS_REFUSED, message=message)
     if outcome == "rate_limited":
         limit, retry = row["limit_per_minute"], row["retry_after_seconds"]
