@@ -37,7 +37,8 @@ class Stream:
 
     async def next(self, seconds: float) -> bytes | None:
         """The next message; None at the end. TimeoutError when nothing came in time."""
-        return await asyncio.wait_for(self._waiting.get(), seconds)
+        async with asyncio.timeout(seconds):
+            return await self._waiting.get()
 
 
 class Channel(Protocol):

@@ -40,7 +40,8 @@ async def hold(exchange: Exchange, stream: Stream, caller: Caller, timing: Timin
     await exchange.begin((*_HEADERS, *extra))
     await _first(exchange.gone(), _judge(caller, timing), _write(exchange, stream, timing))
     with suppress(TimeoutError):
-        await asyncio.wait_for(exchange.end(), timing.stall_seconds)
+        async with asyncio.timeout(timing.stall_seconds):
+            await exchange.end()
 
 
 async def _first(*works: Coroutine[Any, Any, None]) -> None:
@@ -69,7 +70,8 @@ async def _write(exchange: Exchange, stream: Stream, timing: Timing) -> None:
     data: bytes = KEEPALIVE
     with suppress(TimeoutError):  # a reader that takes nothing is let go
         while True:
-            await asyncio.wait_for(exchange.part(data), timing.stall_seconds)
+            async with asyncio.timeout(timing.stall_seconds):
+                await exchange.part(data)
             try:
                 message = await stream.next(timing.heartbeat_seconds)
             except TimeoutError:
@@ -79,4 +81,5 @@ async def _write(exchange: Exchange, stream: Stream, timing: Timing) -> None:
                 break
             data = event(message)
         if stream.retry_seconds is not None:
-            await asyncio.wait_for(exchange.part(b"retry: %d\n\n" % (stream.retry_seconds * 1000)), timing.stall_seconds)
+            async with asyncio.timeout(timing.stall_seconds):
+                await exchange.part(b"retry: %d\n\n" % (stream.retry_seconds * 1000))

@@ -147,7 +147,8 @@ class GrpcProgram:
         was_well: bool | None = None
         while not stopping.is_set():
             try:
-                await asyncio.wait_for(check(), HEALTH_CHECK_SECONDS * 0.9)
+                async with asyncio.timeout(HEALTH_CHECK_SECONDS * 0.9):
+                    await check()
                 well = True
             except Exception as error:  # noqa: BLE001 - any failure of the check is the answer to the check
                 well = False
@@ -158,7 +159,8 @@ class GrpcProgram:
                 await self._report(serving)
                 was_well = well
             try:
-                await asyncio.wait_for(stopping.wait(), HEALTH_CHECK_SECONDS if well else 0.5)
+                async with asyncio.timeout(HEALTH_CHECK_SECONDS if well else 0.5):
+                    await stopping.wait()
             except TimeoutError:
                 continue
 

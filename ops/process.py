@@ -132,7 +132,8 @@ class Running:
             return
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), limits.PROGRAM_STOP_SECONDS)
+            async with asyncio.timeout(limits.PROGRAM_STOP_SECONDS):
+                await process.wait()
         except TimeoutError:
             say(f"{self.program.name} did not stop within {limits.PROGRAM_STOP_SECONDS:g} s and was killed")
             process.kill()

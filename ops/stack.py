@@ -135,7 +135,8 @@ class Stack:
             start_new_session=True,
         )
         try:
-            out, err = await asyncio.wait_for(process.communicate(), limits.LOAD_SECONDS)
+            async with asyncio.timeout(limits.LOAD_SECONDS):
+                out, err = await process.communicate()
         except TimeoutError:
             raise StackError(f"the demonstration matters were not loaded within {limits.LOAD_SECONDS:g} s.") from None
         finally:

@@ -72,6 +72,7 @@ async def wait(event: asyncio.Event | None, seconds: float = limits.OUTCOME_WAIT
     """Waits a moment."""
     if event is not None:
         try:
-            await asyncio.wait_for(event.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await event.wait()
         except TimeoutError:
             return

@@ -153,6 +153,7 @@ class Loop:
             except Exception:  # the outermost place: whatever went wrong, the next look comes
                 log.exception("sweep failed")
             try:
-                await asyncio.wait_for(self._wake.wait(), self._sweep_seconds)
+                async with asyncio.timeout(self._sweep_seconds):
+                    await self._wake.wait()
             except TimeoutError:
                 continue

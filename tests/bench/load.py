@@ -136,7 +136,8 @@ class _Run:
             (await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self.target.port))[0] for _ in range(self._connections)
         ]
         try:
-            await asyncio.wait_for(self._over.wait(), self._seconds + TIMEOUT_SECONDS)
+            async with asyncio.timeout(self._seconds + TIMEOUT_SECONDS):
+                await self._over.wait()
         except TimeoutError:
             self.taken.timeouts = self._open
             for transport in opened:

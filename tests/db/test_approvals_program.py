@@ -42,7 +42,8 @@ async def test_the_program_serves_from_its_configuration_and_stops_when_told(dat
             assert (await client.get("/readyz")).text == "ready\n"
             assert "Sign in" in (await client.get("/sign-in")).text
         process.send_signal(signal.SIGTERM)
-        _, written = await asyncio.wait_for(process.communicate(), 20)
+        async with asyncio.timeout(20):
+            _, written = await process.communicate()
         assert process.returncode == 0, written.decode()
 
 
@@ -51,7 +52,8 @@ async def raw(world: World, sent: bytes) -> bytes:
     host, _, port = world.url.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(sent)
-    answer = await asyncio.wait_for(reader.read(), 5)
+    async with asyncio.timeout(5):
+        answer = await reader.read()
     writer.close()
     return answer
 

@@ -229,7 +229,8 @@ async def test_a_sender_killed_in_the_middle_of_a_message_leaves_it_unknown_and_
         await carried_out("set_litigation_hold", {"trigger": "Suit", "scope": "All", "custodian_ids": custodians, "from": "2026-01-01"})
         hold = str((await world.one("SELECT id FROM record.litigation_holds"))["id"])
         made = await world.decided("issue_hold_notices", {"hold_id": hold, "custodian_ids": custodians, "text_template_id": "standard"})
-        await asyncio.wait_for(mail.reached.wait(), 10)
+        async with asyncio.timeout(10):
+            await mail.reached.wait()
         owner = (await world.one("SELECT lease_owner FROM ledger.executions WHERE proposal_id = $1", made))["lease_owner"]
         await ships.kill(int(owner.split(":")[1]))
         await until_async(lambda: ended(made), "somebody else settles it")

@@ -84,5 +84,6 @@ async def test_a_mail_server_that_says_nothing_is_waited_for_so_long_and_no_long
     serving = await asyncio.start_server(silent, "127.0.0.1", 0)
     settings = SmtpConfig(host="127.0.0.1", port=serving.sockets[0].getsockname()[1], security="none", sender="holds@firm.example")
     with pytest.raises(NotSent, match=smtp.UNREACHED):
-        await asyncio.wait_for(Mail(settings).send(LETTER), 5)
+        async with asyncio.timeout(5):
+            await Mail(settings).send(LETTER)
     serving.close()

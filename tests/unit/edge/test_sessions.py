@@ -209,4 +209,5 @@ def test_cancelling_touches_exactly_the_one_request_that_is_meant(clock: Clock) 
 
 async def test_waiting_for_a_message_ends_in_time(clock: Clock) -> None:
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(Stream(made(clock)).next(0.01), 5)
+        async with asyncio.timeout(5):
+            await Stream(made(clock)).next(0.01)

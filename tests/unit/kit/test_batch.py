@@ -92,4 +92,5 @@ async def test_whoever_calls_the_moment_the_last_answer_came_is_not_left_behind(
     backend.gate.set()
     batcher = Batcher(backend.one, backend.many)
     for n in range(200):
-        assert await asyncio.wait_for(batcher.submit(n + 20), 5) == (n + 20) * 2
+        async with asyncio.timeout(5):
+            assert await batcher.submit(n + 20) == (n + 20) * 2
