@@ -44,6 +44,7 @@ def _environ() -> dict[str, str]:
             environ[ours] = value
     if not os.access(environ.get("HOME", ""), os.W_OK):
         environ.setdefault("UV_CACHE_DIR", str(WORK / "cache"))
+    environ.setdefault("UV_SYSTEM_CERTS", "1")  # pip trusts the machine's own authorities; behind a firm's proxy uv has to as well
     return environ | {"UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "PIP_ROOT_USER_ACTION": "ignore"}
 
 

@@ -225,3 +225,11 @@ def test_the_snippets_name_the_endpoint_and_the_key() -> None:
     for line in connect.snippets("http://127.0.0.1:9/mcp", "brk_live_x"):
         if "127.0.0.1" in line:
             assert "brk_live_x" in line
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("0", "0")])
+def test_the_machines_own_authorities_are_trusted_when_packages_are_fetched(given: str | None, used: str) -> None:
+    asked = "import sys; sys.path.insert(0, 'scripts'); import environment; print(environment._environ()['UV_SYSTEM_CERTS'])"
+    environ = {k: v for k, v in os.environ.items() if k != "UV_SYSTEM_CERTS"} | ({} if given is None else {"UV_SYSTEM_CERTS": given})
+    done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == used
