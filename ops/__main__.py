@@ -41,7 +41,17 @@ def usage() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command."""
+    """Run one command; a reader of its output that goes away early ends it quietly."""
+    try:
+        code = _command(arguments)
+        sys.stdout.flush()  # here, where a broken pipe is no surprise
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _command(arguments: list[str]) -> int:
     if not arguments or arguments[0] in {"-h", "--help", "help"}:
         print(usage())
         return 0 if arguments else 2
@@ -52,9 +62,6 @@ def main(arguments: list[str]) -> int:
             return int(run(rest))
         except KeyboardInterrupt:
             return 130
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
     if name in TOOLS:
         return _tool(name, rest)
     print(f"run: there is no command {name!r}.\n\n{usage()}", file=sys.stderr)

@@ -233,3 +233,14 @@ def test_the_machines_own_authorities_are_trusted_when_packages_are_fetched(give
     environ = {k: v for k, v in os.environ.items() if k != "UV_SYSTEM_CERTS"} | ({} if given is None else {"UV_SYSTEM_CERTS": given})
     done = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == used
+
+
+@pytest.mark.parametrize("asked", ["tools", "--help"])
+def test_a_reader_that_goes_away_is_no_traceback(asked: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    environ = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'gen'}"}
+    with os.fdopen(write, "w") as gone:
+        command = [sys.executable, "-m", "ops", asked]
+        done = subprocess.run(command, cwd=ROOT, env=environ, stdout=gone, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
