@@ -8,9 +8,9 @@ import resource
 import signal
 import sys
 
-from edge import app, listener
+from edge import app
 from edge.config import EdgeConfig, Timing
-from kit import catalogue, limits
+from kit import catalogue, limits, listener
 from kit.program import main
 from kit.ready import announce
 

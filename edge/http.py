@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -54,11 +52,10 @@ ACCEPTED = Answer(202)
 class Exchange:
     """One request and the way back."""
 
-    __slots__ = ("_receive", "_send", "_unread", "headers", "method", "query")
+    __slots__ = ("_receive", "_send", "headers", "method", "query")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
-        self._unread = False
         self.method: str = scope["method"]
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers: dict[str, tuple[str, ...]] = {}
@@ -98,9 +95,9 @@ class Exchange:
             if not event.get("more_body", False):
                 return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _too_large(self) -> Refused:
+    @staticmethod
+    def _too_large() -> Refused:
         """The body is over the cap. The connection ends, so that nobody has to read the rest."""
-        self._unread = True
         return refuse(413, f"The body is larger than {limits.HTTP_BODY_MAX_BYTES} bytes.", (b"connection", b"close"))
 
     async def gone(self) -> None:
@@ -114,22 +111,7 @@ class Exchange:
         if answer.status != 204:
             headers.append((b"content-length", b"%d" % len(answer.body)))
         await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        body = b"" if self.method == "HEAD" else answer.body
-        await self._send({"type": "http.response.body", "body": body, "more_body": self._unread})
-        if self._unread:
-            await self._discard()
-            await self.end()
-
-    async def _discard(self) -> None:
-        """Reads on for a while and keeps nothing: closed over unread bytes, a connection is reset, and the answer can be lost with it."""
-        left = limits.HTTP_LINGER_MAX_BYTES
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limits.HTTP_LINGER_SECONDS):
-                while left > 0:
-                    event = await self._receive()
-                    left -= len(event.get("body", b""))
-                    if not event.get("more_body", False):  # the end of the body, or of the connection
-                        return
+        await self._send({"type": "http.response.body", "body": b"" if self.method == "HEAD" else answer.body})
 
     async def begin(self, headers: tuple[Header, ...]) -> None:
         """Starts a response whose parts follow."""

@@ -12,11 +12,12 @@ from collections.abc import AsyncIterator
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from kit import actions, config, db
+from kit import actions, config, db, listener
 from kit.clock import system_clock
 from kit.decisions import private_key
 from kit.program import main
-from services.approvals import listener, server
+from kit.ready import announce
+from services.approvals import server
 from services.approvals.api import Api
 from services.approvals.config import ApprovalsConfig
 from services.approvals.desk import Desk
@@ -58,12 +59,13 @@ async def application(settings: ApprovalsConfig, bound: str) -> tuple[ASGIApp, S
 
 async def run(settings: ApprovalsConfig) -> None:
     """Serves people until SIGTERM or SIGINT."""
-    sock, bound = listener.bind(settings.http.listen)
+    sock = listener.bind(settings.http.listen)
+    bound = listener.address(sock)
     app, site = await application(settings, bound)
 
     def ready() -> None:
         if settings.http.ready_file:
-            listener.announce(settings.http.ready_file, bound)
+            announce(settings.http.ready_file, bound)
         log.info("serving", extra={"address": bound, "origin": site.origin})
 
     serving = listener.Listener(listener.configured(app), ready)

@@ -21,12 +21,11 @@ from google.protobuf.message import Message
 from starlette.types import ASGIApp
 from substrate.auth.v1 import person_service_pb2 as pb
 
-from kit import actions, config, db
+from kit import actions, config, db, listener
 from kit.callers import CallerGate
 from kit.errors import unavailable
 from kit.server import Call, handlers
 from ops import pki
-from services.approvals import listener
 from services.approvals.__main__ import application
 from services.approvals.config import ApprovalsConfig, Http, Signing
 from tests.cluster import Database
@@ -224,7 +223,8 @@ async def opened(database: Database, folder: Path, auth_methods: Mapping[str, An
     people, key = People(), Ed25519PrivateKey.generate()
     (folder / "decision.key").write_text(key.private_bytes_raw().hex(), encoding="utf-8")
     async with person_service(auth_methods or people.methods(), folder) as auth:
-        sock, bound = listener.bind("127.0.0.1:0")
+        sock = listener.bind("127.0.0.1:0")
+        bound = listener.address(sock)
         settings = ApprovalsConfig(
             http=Http(listen="", **http),
             tls=config.Tls(str(folder / "ca.pem"), str(folder / "approvals.pem"), str(folder / "approvals.key")),

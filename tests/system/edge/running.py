@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from edge import app, listener
+from edge import app
 from edge.channel import MemoryChannel
 from edge.config import Backends, EdgeConfig, Handoff, Http, Timing
-from kit import catalogue
+from kit import catalogue, listener
 from kit.clock import Clock, system_clock
 from tests.poll import until
 from tests.system.edge.world import Backend, World

@@ -76,3 +76,34 @@ def test_a_refused_sender_that_leaves_is_let_go_at_once(wire: Wire, monkeypatch:
         sock.sendall(head(wire.edge, wire.known, body=1_000_000_000))
         assert read_answer(sock)[0] == 413
     until(lambda: wire.edge.connections <= before, "the connection is gone", 5)
+
+
+@pytest.mark.parametrize(
+    "key", ["", "Authorization: Bearer brk_nobody", "Authorization: Bearer {}"], ids=["no key", "no such key", "no JSON"]
+)
+def test_an_answer_before_the_body_is_read_reaches_whoever_goes_on_sending(wire: Wire, key: str) -> None:
+    """Closed over unread bytes a connection is reset, and the reset throws away what the other side has not read yet."""
+    size = 3_000_000
+    lines = [key.format(wire.known.key.text), f"Content-Length: {size}", "Content-Type: text/plain", "Connection: close"]
+    wanted = 415 if "{}" in key else 401
+    for _ in range(5):
+        with connected(wire.edge) as sock:
+            sock.sendall("\r\n".join(["POST /mcp HTTP/1.1", f"Host: {wire.edge.host}", *filter(None, lines), "", ""]).encode())
+            for _ in range(0, size, 50_000):
+                sock.sendall(b"x" * 50_000)
+            status, body = read_answer(sock)
+            assert status == wanted
+            assert body
+            assert sock.recv(1) == b""  # and the connection is over
+
+
+def test_whoever_gets_an_answer_early_cannot_go_on_for_ever(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HTTP_LINGER_MAX_BYTES", 100_000)
+    monkeypatch.setattr(limits, "HTTP_LINGER_SECONDS", 20.0)
+    sent, lines = 0, ["POST /mcp HTTP/1.1", f"Host: {wire.edge.host}", "Content-Length: 1000000000", "Connection: close", "", ""]
+    with connected(wire.edge) as sock, contextlib.suppress(ConnectionError):
+        sock.sendall("\r\n".join(lines).encode())
+        assert read_answer(sock)[0] == 401
+        while sent < 100_000_000:
+            sent += sock.send(b"x" * 65_536)
+    assert sent < 50_000_000

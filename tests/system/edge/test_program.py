@@ -15,7 +15,7 @@ import httpx
 import pytest
 from google.protobuf.message import Message
 
-from edge import listener
+from kit import listener
 from tests.poll import until
 from tests.system.edge.running import Running, Site
 from tests.system.edge.wire import JSON_HEADERS, Wire, auth, request

@@ -5,16 +5,58 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from edge.config import Timing
 from kit import limits
 
 _REFUSALS = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large", 503: b"Service Unavailable"}
+
+
+class Times(Protocol):
+    """How long a connection is waited for."""
+
+    @property
+    def receive_seconds(self) -> float:
+        """From the first byte of a request to the last."""
+        ...
+
+    @property
+    def idle_seconds(self) -> float:
+        """Between two requests."""
+        ...
+
+    @property
+    def drain_seconds(self) -> float:
+        """What is in flight when the program stops."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UsualTimes:
+    """The times of a program that has no others."""
+
+    receive_seconds: float = field(default_factory=lambda: limits.HTTP_RECEIVE_SECONDS)
+    idle_seconds: float = field(default_factory=lambda: limits.HTTP_IDLE_SECONDS)
+    drain_seconds: float = field(default_factory=lambda: limits.HTTP_DRAIN_SECONDS)
+
+
+class Farewell:
+    """What an answer is written to: a connection that is not closed over bytes nobody read: a reset would take the answer along."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection.transport, name)
+
+    def close(self) -> None:
+        """Ends the connection once the request has been read, or enough of it."""
+        self._connection.close_when_read()
 
 
 class Connection(HttpToolsProtocol):
@@ -29,6 +71,7 @@ class Connection(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._head_bytes: int | None = 0  # None while a body is received
         self._refused = False
+        self._linger_bytes: int | None = None  # what is still read of a request that is answered already
 
     @property
     def idle(self) -> bool:
@@ -54,9 +97,14 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes, unless this connection is already told to go."""
+        if self._linger_bytes is not None:
+            self._linger_bytes -= len(data)
+            if self._linger_bytes <= 0:
+                self._refused = True
+                self.transport.close()
         if self._refused:
             return
-        if self.idle:
+        if self.idle and self._linger_bytes is None:
             self._start_clock()
         if self._head_bytes is not None:
             self._head_bytes += len(data)
@@ -95,6 +143,7 @@ class Connection(HttpToolsProtocol):
         else:
             self._head_bytes = None
             super().on_headers_complete()
+            self.cycle.transport = Farewell(self)
 
     def on_body(self, body: bytes) -> None:
         """Keeps a part of the body."""
@@ -107,6 +156,19 @@ class Connection(HttpToolsProtocol):
             self._stop_clock()
             self._head_bytes = 0
             super().on_message_complete()
+            if self._linger_bytes is not None:
+                self._refused = True
+                self.transport.close()
+
+    def close_when_read(self) -> None:
+        """Ends the connection; where the request is not here whole, reads on for a while and keeps nothing."""
+        if not self.cycle.more_body or self.transport.is_closing():
+            self.transport.close()
+            return
+        self._stop_clock()
+        self._linger_bytes = limits.HTTP_LINGER_MAX_BYTES
+        self.flow.resume_reading()
+        self._deadline = self.loop.call_later(limits.HTTP_LINGER_SECONDS, self.transport.close)
 
     def _unsupported_upgrade_warning(self) -> None:
         """After an offer to change protocols the parser reads no further; the connection ends with this answer."""
@@ -151,7 +213,9 @@ class Connection(HttpToolsProtocol):
 class Listener(uvicorn.Server):
     """Serves until it is told to stop; then streams end, and what is in flight may finish."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None], on_stop: Callable[[], Any]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_ready: Callable[[], None], on_stop: Callable[[], Awaitable[object]] | None = None
+    ) -> None:
         super().__init__(config)
         self._on_ready, self._on_stop = on_ready, on_stop
 
@@ -163,7 +227,8 @@ class Listener(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what would never end by itself, then waits for the rest."""
-        await self._on_stop()
+        if self._on_stop is not None:
+            await self._on_stop()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
@@ -191,9 +256,10 @@ def address(sock: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def configured(app: Any, timing: Timing) -> uvicorn.Config:
-    """Uvicorn as the edge wants it: one protocol, no header that names it, its own log left alone."""
-    connection = type("TimedConnection", (Connection,), {"receive_seconds": timing.receive_seconds})
+def configured(app: Any, times: Times | None = None) -> uvicorn.Config:
+    """Uvicorn as we want it: one protocol, no header that names it, its own log left alone, no trust in proxy headers."""
+    times = times or UsualTimes()
+    connection = type("TimedConnection", (Connection,), {"receive_seconds": times.receive_seconds})
     return uvicorn.Config(
         app,
         http=connection,
@@ -204,6 +270,6 @@ def configured(app: Any, timing: Timing) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=timing.idle_seconds,  # type: ignore[arg-type]  # a number of seconds; only the hint says whole
-        timeout_graceful_shutdown=timing.drain_seconds,  # type: ignore[arg-type]
+        timeout_keep_alive=times.idle_seconds,  # type: ignore[arg-type]  # a number of seconds; only the hint says whole
+        timeout_graceful_shutdown=times.drain_seconds,  # type: ignore[arg-type]
     )
