@@ -12,6 +12,7 @@ from pathlib import Path
 import tenacity
 
 from kit import limits
+from kit.log import FILE_VARIABLE
 from ops import child, configs, probe
 from ops.files import open_log, tail
 from ops.layout import ROOT, DataDir
@@ -70,7 +71,7 @@ class Running:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=python_environ(),
+                env=python_environ() | {FILE_VARIABLE: str(self.log)},
                 cwd=ROOT,
                 start_new_session=True,
             )

@@ -105,3 +105,28 @@ async def test_an_answer_that_is_empty_because_rows_are_left_out_says_how_many(l
         shown = await ask("get_fact_record", case_id=case_id, include_retired=True)
     assert (facts["read_state"], facts["facts"]) == ("empty", [])
     assert f"Retired or merged facts left out: {len(shown['facts'])}. include_retired shows them." in facts["verification"]["notes"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (
+            "retired_at = '1982-01-04Z', retired_reason = 'Withdrawn by counsel.'",
+            "F005: this fact was retired on 1982-01-04 and no longer counts.",
+        ),
+        (
+            "merged_into = (SELECT id FROM record.case_fact_records WHERE code = 'F006' AND case_id = $1)",
+            "F005: this fact was merged into F006 and no longer counts by itself.",
+        ),
+    ],
+)
+async def test_a_fact_that_ended_says_so_even_where_no_source_states_it(own_loaded: Loaded, ended: str, said: str) -> None:
+    case_id = own_loaded.matters["mclean"]
+    fact = "(SELECT id FROM record.case_fact_records WHERE code = 'F005' AND case_id = $1)"
+    await change(own_loaded.database, f"DELETE FROM record.case_fact_assertions WHERE fact_id = {fact}", case_id)
+    await change(own_loaded.database, f"UPDATE record.case_fact_records SET {ended} WHERE id = {fact} AND $1::uuid IS NOT NULL", case_id)
+    async with reads(own_loaded.database, case_id) as ask:
+        answer = await ask("get_fact_provenance", case_id=case_id, fact="F005")
+    assert answer["read_state"] == "empty"
+    assert said in answer["verification"]["notes"]
+    assert "F005: no assertion is recorded for this fact." in answer["verification"]["notes"]
