@@ -82,7 +82,7 @@ GRANT INSERT ON ledger.decisions TO svc_approvals;
 GRANT INSERT (proposal_id, attempt, requested_by) ON ledger.retries TO svc_approvals;
 
 -- executor: looks at what was decided, keeps what it did, and is the one program that writes the record.
-GRANT SELECT ON ledger.decided, ledger.executions, ledger.retries TO svc_executor;
+GRANT SELECT ON ledger.decided, ledger.unfinished, ledger.executions, ledger.retries TO svc_executor;
 GRANT INSERT (proposal_id, fence, lease_owner, lease_until), UPDATE (fence, lease_owner, lease_until, attempts, intent, intent_at, outcome, detail, finished_at)
   ON ledger.executions TO svc_executor;
 

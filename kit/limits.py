@@ -102,6 +102,7 @@ OUTCOME_WAITERS_MAX = 200
 # Executor: what was decided, carried out once
 EXECUTION_LEASE_SECONDS = 60.0  # how long a claim holds without a word of its holder
 EXECUTION_SWEEP_SECONDS = 3.0  # how often it looks for what nobody announced
+EXECUTION_LOOK_THROUGH_SECONDS = 3_600.0  # how often it looks through all that was ever decided, for what no trigger told of
 EXECUTION_SWEEP_MAX = 50  # decisions taken up in one look
 EXECUTION_DETAIL_MAX_CHARS = 2_000
 SMTP_SECONDS = 20.0  # one step of a conversation with a mail server

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from kit import limits
 from kit.actions import Actions
 from kit.db import Listener, is_passing
 from kit.errors import Refusal
@@ -36,12 +37,12 @@ class Executor:
     tools: Tools
     pause_seconds: float
 
-    async def sweep(self, stopping: asyncio.Event) -> None:
-        """Takes up everything that waits; what fails is recorded and stops nothing else."""
-        for row in await self.tools.store.mismatched():
-            await self._reported(row["proposal_id"])
+    async def sweep(self, stopping: asyncio.Event, *, of_all: bool = False) -> None:
+        """Takes up everything that waits; what fails is recorded and stops nothing else. `of_all` looks through all that was ever decided."""
+        for proposal_id in await self.tools.store.mismatched(of_all=of_all):
+            await self._reported(proposal_id)
         while not stopping.is_set():
-            waiting = await self.tools.store.waiting()
+            waiting = await self.tools.store.waiting(of_all=of_all)
             for proposal_id in waiting:
                 if not stopping.is_set():
                     await self.carry_out(proposal_id)
@@ -124,6 +125,7 @@ class Loop:
         self._wake, self._stopping = asyncio.Event(), asyncio.Event()
         self._listener = Listener(dsn, "substrate_decided", self._wake.set)
         self._task: asyncio.Task[None] | None = None
+        self._look_through_at = 0.0  # all of it at the start, and then now and then
 
     def start(self) -> None:
         """Begins."""
@@ -144,12 +146,18 @@ class Loop:
             await asyncio.gather(self._task, return_exceptions=True)
         await self._listener.close()
 
+    async def _look(self, now: float) -> None:
+        of_all = now >= self._look_through_at
+        await self._executor.sweep(self._stopping, of_all=of_all)
+        if of_all:
+            self._look_through_at = now + limits.EXECUTION_LOOK_THROUGH_SECONDS
+
     async def _run(self) -> None:
         while not self._stopping.is_set():
             self._wake.clear()
             try:
                 await self._listener.renew()
-                await self._executor.sweep(self._stopping)
+                await self._look(asyncio.get_running_loop().time())
             except Exception:  # the outermost place: whatever went wrong, the next look comes
                 log.exception("sweep failed")
             try:

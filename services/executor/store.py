@@ -39,13 +39,15 @@ class Store:
     def _held(self, claim: Claim) -> dict[str, Any]:
         return {"proposal_id": claim.proposal_id, "fence": claim.fence, "owner": claim.owner, "lease_seconds": self._lease_seconds}
 
-    async def waiting(self) -> Sequence[uuid.UUID]:
+    async def waiting(self, *, of_all: bool = False) -> Sequence[uuid.UUID]:
         """Decisions that nobody carries out: new ones, those whose holder is gone, and those that a person wants tried again."""
-        return [row["id"] for row in await self._alone("waiting", {"limit": limits.EXECUTION_SWEEP_MAX})]
+        name = "waiting_of_all" if of_all else "waiting"
+        return [row["id"] for row in await self._alone(name, {"limit": limits.EXECUTION_SWEEP_MAX})]
 
-    async def mismatched(self) -> Sequence[Record]:
+    async def mismatched(self, *, of_all: bool = False) -> Sequence[uuid.UUID]:
         """Approved decisions that belong to no stored proposal, and of which nothing was said yet."""
-        return await self._alone("mismatched", {"limit": limits.EXECUTION_SWEEP_MAX})
+        name = "mismatched_of_all" if of_all else "mismatched"
+        return [row["proposal_id"] for row in await self._alone(name, {"limit": limits.EXECUTION_SWEEP_MAX})]
 
     async def claim(self, proposal_id: uuid.UUID) -> Claim | None:
         """A hold on an execution, or None where somebody else has it or it is over."""

@@ -1,4 +1,23 @@
 -- name: waiting
+-- OFFSET 0 keeps it a look-up for each unfinished row, whatever the planner believes of how many there are.
+SELECT d.id
+  FROM ledger.unfinished u
+ CROSS JOIN LATERAL (SELECT d.id, d.decided_at FROM ledger.decided d WHERE d.id = u.proposal_id OFFSET 0) d
+  LEFT JOIN LATERAL (SELECT e.* FROM ledger.executions e WHERE e.proposal_id = u.proposal_id OFFSET 0) e ON true
+ WHERE e.proposal_id IS NULL
+    OR (e.outcome IS NULL AND e.lease_until <= clock_timestamp())
+    OR (e.outcome = 'failed' AND EXISTS (SELECT FROM ledger.retries r WHERE r.proposal_id = d.id AND r.attempt = e.attempts))
+ ORDER BY d.decided_at, d.id LIMIT :limit;
+
+-- name: mismatched
+SELECT u.proposal_id
+  FROM ledger.unfinished u
+  LEFT JOIN LATERAL (SELECT d.id FROM ledger.decided d WHERE d.id = u.proposal_id OFFSET 0) d ON true
+  LEFT JOIN LATERAL (SELECT e.* FROM ledger.executions e WHERE e.proposal_id = u.proposal_id OFFSET 0) e ON true
+ WHERE d.id IS NULL AND (e.proposal_id IS NULL OR (e.outcome IS NULL AND e.lease_until <= clock_timestamp()))
+ LIMIT :limit;
+
+-- name: waiting_of_all
 SELECT d.id
   FROM ledger.decided d LEFT JOIN ledger.executions e ON e.proposal_id = d.id
  WHERE e.proposal_id IS NULL
@@ -6,8 +25,8 @@ SELECT d.id
     OR (e.outcome = 'failed' AND EXISTS (SELECT FROM ledger.retries r WHERE r.proposal_id = d.id AND r.attempt = e.attempts))
  ORDER BY d.decided_at, d.id LIMIT :limit;
 
--- name: mismatched
-SELECT m.proposal_id, m.case_id, m.action
+-- name: mismatched_of_all
+SELECT m.proposal_id
   FROM ledger.mismatched m LEFT JOIN ledger.executions e ON e.proposal_id = m.proposal_id
  WHERE e.proposal_id IS NULL OR (e.outcome IS NULL AND e.lease_until <= clock_timestamp())
  LIMIT :limit;
