@@ -23,7 +23,8 @@ DECIDED = 5_000
 # What was decided and carried out long ago; the signatures do not matter, since nobody looks.
 FILL = """
 WITH made AS (
-  INSERT INTO ledger.proposals (id, key_id, owner_id, case_id, action, args, args_digest, what_will_happen, reason, overrides_ignored, expires_at)
+  INSERT INTO ledger.proposals
+    (id, key_id, owner_id, case_id, action, args, args_digest, what_will_happen, reason, overrides_ignored, expires_at)
   SELECT gen_random_uuid(), gen_random_uuid(), $1, $2, 'create_task', '{}', sha256('{}'), 'x', 'x', '{}', now() + interval '7 days'
     FROM generate_series(1, $3::int)
   RETURNING id, args_digest
