@@ -38,7 +38,7 @@ class Executor:
     pause_seconds: float
 
     async def sweep(self, stopping: asyncio.Event, *, of_all: bool = False) -> None:
-        """Takes up everything that waits; what fails is recorded and stops nothing else. `of_all` looks through all that was ever decided."""
+        """Takes up everything that waits; what fails is recorded and stops nothing else. `of_all`: of all that was ever decided."""
         for proposal_id in await self.tools.store.mismatched(of_all=of_all):
             await self._reported(proposal_id)
         while not stopping.is_set():
