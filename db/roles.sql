@@ -61,6 +61,24 @@ DROP POLICY IF EXISTS producible ON record.passages;
 CREATE POLICY producible ON record.passages AS RESTRICTIVE FOR SELECT TO svc_reads
   USING (EXISTS (SELECT FROM record.documents d WHERE d.id = document_id));
 
+REVOKE ALL ON SCHEMA trigram FROM PUBLIC;
+GRANT USAGE ON SCHEMA trigram TO svc_reads;
+
+-- The knowledge graph: a reader of the client lane sees neither a row of the firm lane nor anything that hangs on one.
+DROP POLICY IF EXISTS in_lane ON record.kg_entities;
+CREATE POLICY in_lane ON record.kg_entities AS RESTRICTIVE FOR SELECT TO svc_reads USING (lane = ANY((SELECT record.lanes())::text[]));
+DROP POLICY IF EXISTS in_lane ON record.kg_relationships;
+CREATE POLICY in_lane ON record.kg_relationships AS RESTRICTIVE FOR SELECT TO svc_reads USING (
+  lane = ANY((SELECT record.lanes())::text[]) AND EXISTS (SELECT FROM record.kg_entities e WHERE e.id = subject_id)
+  AND EXISTS (SELECT FROM record.kg_entities e WHERE e.id = object_id));
+DROP POLICY IF EXISTS in_lane ON record.kg_aliases;
+CREATE POLICY in_lane ON record.kg_aliases AS RESTRICTIVE FOR SELECT TO svc_reads
+  USING (EXISTS (SELECT FROM record.kg_entities e WHERE e.id = entity_id));
+DROP POLICY IF EXISTS in_lane ON record.kg_provenance;
+CREATE POLICY in_lane ON record.kg_provenance AS RESTRICTIVE FOR SELECT TO svc_reads USING (
+  EXISTS (SELECT FROM record.kg_entities e WHERE e.id = target_id) OR EXISTS (SELECT FROM record.kg_aliases a WHERE a.id = target_id)
+  OR EXISTS (SELECT FROM record.kg_relationships r WHERE r.id = target_id));
+
 -- proposals: files and reads proposals; can change none, decide none, carry out none.
 REVOKE ALL ON SCHEMA ledger FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA ledger FROM PUBLIC, svc_proposals, svc_approvals, svc_executor;

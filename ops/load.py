@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from kit import db
-from ops.importers import mata, mclean, soilworks
+from ops.importers import graph, mata, mclean, soilworks
 from ops.importers.assemble import Index
 from ops.importers.library import Library
 from ops.importers.pages import ImportFailure, read_file
 from ops.importers.rows import TABLES, Rows
 
 RECORDED_BY = "import:ops.load/1"
-_KEYS = {"matters": "case_id", "provenance": "urn"}
+_KEYS = {"matters": "case_id", "provenance": "urn", "kg_provenance": "urn"}
 _REVIEWED_AT = "2026-11-01T09:00:00Z"
 _IMPORTERS: dict[str, Callable[[Library, Index, Index], None]] = {"mclean": mclean.rows, "soilworks": soilworks.rows, "mata": mata.rows}
 
@@ -34,6 +34,7 @@ def prepare(name: str, folder: Path) -> tuple[Rows, list[str]]:
     library = Library(folder, rows, index.get("attorney", "the firm"), _REVIEWED_AT, f"{undated}T00:00:00Z" if undated else None)
     try:
         _IMPORTERS[name](library, given, index)
+        graph.build(library, index)
     except KeyError as error:
         raise ImportFailure(f"{name}: the index lacks {error}.") from None
     return rows, library.report

@@ -32,11 +32,16 @@ TABLES = {
     "trial_objections": "trial_objection",
     "transcripts": "transcript",
     "designations": "designation",
+    "kg_entities": "kg_entity",
+    "kg_aliases": "kg_alias",
+    "kg_relationships": "kg_relationship",
+    "kg_provenance": "kg_provenance",
 }
 # What a caller knows as a store: the tables that answers are made of.
 STORES = (
     "matters", "documents", "passages", "parties", "counsel_appearances", "claims", "docket_entries", "deadlines", "case_fact_records",
     "case_fact_assertions", "exhibits", "trial_objections", "transcripts", "designations",
+    "kg_entities", "kg_relationships", "kg_provenance",
 )  # fmt: skip
 
 

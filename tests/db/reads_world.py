@@ -25,6 +25,7 @@ _ALL = edge_tools.build(catalogue.load())
 # The tools that reads serves; proposals answers for its own.
 TOOLBOX = replace(_ALL, cards={n: c for n, c in _ALL.cards.items() if c.tool.service.startswith("substrate.reads.")})
 VALIDATORS = {name: jsonschema_rs.validator_for(card.answer) for name, card in TOOLBOX.cards.items()}
+FIRM, CLIENT_SAFE = auth_pb.CREDENTIAL_CLASS_FIRM, auth_pb.CREDENTIAL_CLASS_CLIENT_SAFE
 WORDS = ("unknown", "ungrounded", "grounded", "verified")
 
 
@@ -67,11 +68,10 @@ def all_statuses(value: Any) -> list[str]:
 
 
 @asynccontextmanager
-async def reads(database: Database, *case_ids: str, role: str = "svc_reads") -> AsyncIterator[Ask]:
+async def reads(database: Database, *case_ids: str, role: str = "svc_reads", credential_class: auth_pb.CredentialClass.ValueType = FIRM) -> AsyncIterator[Ask]:
     """A function that asks one tool as a caller who reaches these matters, and checks the contract of what comes back."""
     pool = await db.connect(database.dsn(role), 2, wait_seconds=5)
     bound: dict[str, dict[str, Handler]] = {}
-    firm = auth_pb.CREDENTIAL_CLASS_FIRM
 
     async def ask(tool: str, **arguments: Any) -> dict[str, Any]:
         card = TOOLBOX.cards[tool]
@@ -79,7 +79,7 @@ async def reads(database: Database, *case_ids: str, role: str = "svc_reads") -> 
         if wrong := field_errors(request):
             raise invalid(wrong)
         handler = bound[card.tool.service][card.tool.path.rpartition("/")[2]]
-        principal = auth_pb.Principal(key_id="k", owner_id="o", credential_class=firm, case_ids=case_ids)
+        principal = auth_pb.Principal(key_id="k", owner_id="o", credential_class=credential_class, case_ids=case_ids)
         answer = card.tool.encode(await handler(request, Call(card.tool.path, principal)))
         check_contract(tool, answer)
         return answer

@@ -14,6 +14,28 @@ from tests.system.stack import Stack
 TOOLS = [t.name for t in catalogue.load().tools]
 
 
+async def entity(connected: Any, case_id: str, name: str) -> str:
+    """Id of an entity that a search finds."""
+    found = await call(connected, "search_entities", case_id=case_id, words=name)
+    return str(found["entities"][0]["id"])
+
+
+async def one_entity(connected: Any, case_id: str) -> dict[str, Any]:
+    return {"entity_id": await entity(connected, case_id, "Ellwanger")}
+
+
+async def two_entities(connected: Any, case_id: str) -> dict[str, Any]:
+    return {"from_entity_id": await entity(connected, case_id, "Ellwanger"), "to_entity_id": await entity(connected, case_id, "Carl Hunt")}
+
+
+async def provenance_ids(connected: Any, case_id: str) -> dict[str, Any]:
+    found = await call(connected, "list_relationships", case_id=case_id, predicate="drafted")
+    return {"urns": found["provenance_ids"]}
+
+
+GRAPH = {"get_entity": one_entity, "find_entity_paths": two_entities, "get_kg_provenance": provenance_ids}
+
+
 async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
     """Arguments for a tool, found as an agent would find them."""
     mclean, soilworks = stack.matters["mclean"], stack.matters["soilworks"]
@@ -26,6 +48,8 @@ async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
     if tool == "get_fact_provenance":
         facts = await call(connected, "get_fact_record", case_id=mclean)
         return {"case_id": mclean, "fact": facts["facts"][0]["id"]}
+    if tool in GRAPH:
+        return {"case_id": mclean, **await GRAPH[tool](connected, mclean)}
     if tool == "get_passage":
         documents = await call(connected, "list_documents", case_id=mclean)
         stipulation = next(d for d in documents["documents"] if "tipulation" in d["title"])

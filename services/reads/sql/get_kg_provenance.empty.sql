@@ -1,0 +1,1 @@
+SELECT record.lane_note(:lane::text) AS note
