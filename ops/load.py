@@ -34,7 +34,7 @@ def prepare(name: str, folder: Path) -> tuple[Rows, list[str]]:
     library = Library(folder, rows, index.get("attorney", "the firm"), _REVIEWED_AT, f"{undated}T00:00:00Z" if undated else None)
     try:
         _IMPORTERS[name](library, given, index)
-        graph.build(library, index)
+        graph.build(library)
     except KeyError as error:
         raise ImportFailure(f"{name}: the index lacks {error}.") from None
     return rows, library.report

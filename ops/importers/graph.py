@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ops.importers import quotes
-from ops.importers.assemble import Index
 from ops.importers.library import Library, count_checks
 from ops.importers.pages import ImportFailure
 from ops.importers.rows import Rows, Source
@@ -183,8 +182,9 @@ def _counsel(graph: Graph, counsel: Mapping[str, Any], place: Source, proceeding
         quote = replace(place, quote=(printed or name) if place.version_id else None)
         graph.relate(name, predicate, target, quote, qualifier=None if for_party else f"for {counsel['appears_for']}")
     if firm and (name, firm) not in known:
-        graph.entity(firm, "organization", firm, [stands] if (stands := _where_printed(graph, firm, place)).version_id else [], as_of=place.as_of)
-        graph.relate(name, "works_for", firm, _where_printed(graph, firm, place))
+        printed_there = _where_printed(graph, firm, place)
+        graph.entity(firm, "organization", firm, [printed_there] if printed_there.version_id else [], as_of=place.as_of)
+        graph.relate(name, "works_for", firm, printed_there)
 
 
 def _where_printed(graph: Graph, words: str, place: Source) -> Source:
@@ -203,7 +203,7 @@ def _at(row: Mapping[str, Any]) -> Source:
     return Source(row["document_version_id"], row["page_from"], row["page_to"], row["locator"], None, row["source_class"], row["as_of"])
 
 
-def build(library: Library, index: Index) -> None:
+def build(library: Library) -> None:
     """The whole graph of a matter that has an index of it."""
     if not (library.root / FILE).exists():
         return

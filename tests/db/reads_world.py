@@ -68,7 +68,9 @@ def all_statuses(value: Any) -> list[str]:
 
 
 @asynccontextmanager
-async def reads(database: Database, *case_ids: str, role: str = "svc_reads", credential_class: auth_pb.CredentialClass.ValueType = FIRM) -> AsyncIterator[Ask]:
+async def reads(
+    database: Database, *case_ids: str, role: str = "svc_reads", credential_class: auth_pb.CredentialClass.ValueType = FIRM
+) -> AsyncIterator[Ask]:
     """A function that asks one tool as a caller who reaches these matters, and checks the contract of what comes back."""
     pool = await db.connect(database.dsn(role), 2, wait_seconds=5)
     bound: dict[str, dict[str, Handler]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from typing import Any
@@ -92,7 +93,8 @@ async def test_what_only_a_withheld_paper_says_is_in_no_answer(own_loaded: Loade
 async def test_one_altered_letter_makes_a_relationship_ungrounded_and_every_path_over_it(own_loaded: Loaded) -> None:
     case_id = own_loaded.matters["mclean"]
     admin = await admin_of(own_loaded)
-    await admin.execute("UPDATE record.kg_provenance SET quote = replace(quote, 'Carl Hunt', 'Carl Hant') WHERE subject LIKE '%transmitted_to%'")
+    alter = "UPDATE record.kg_provenance SET quote = replace(quote, 'Carl Hunt', 'Carl Hant') WHERE subject LIKE '%transmitted_to%'"
+    await admin.execute(alter)
     ends = [await admin.fetchval("SELECT id::text FROM record.kg_entities WHERE name = $1", n) for n in ("Curtis Thomas", "Carl Hunt")]
     await admin.close()
     async with reads(own_loaded.database, case_id) as ask:
@@ -107,13 +109,13 @@ async def plant_crowd(admin: db.Connection[db.Record], case_id: str, many: int) 
     """Two entities with a crowd between them: everyone of it knows both, and the next in line."""
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, f"crowd {n}")) for n in range(many + 2)]
     await admin.execute(
-        "INSERT INTO record.kg_entities (id, case_id, kind, name, lane, recorded_by) SELECT i::uuid, $1, 'person', 'crowd ' || n, 'client', 'test' "
-        "FROM unnest($2::text[]) WITH ORDINALITY u (i, n)",
+        "INSERT INTO record.kg_entities (id, case_id, kind, name, lane, recorded_by) "
+        "SELECT i::uuid, $1, 'person', 'crowd ' || n, 'client', 'test' FROM unnest($2::text[]) WITH ORDINALITY u (i, n)",
         case_id,
         ids,
     )
     first, last, crowd = ids[0], ids[1], ids[2:]
-    edges = [(first, c) for c in crowd] + [(c, last) for c in crowd] + list(zip(crowd, crowd[1:], strict=False))
+    edges = [(first, c) for c in crowd] + [(c, last) for c in crowd] + list(itertools.pairwise(crowd))
     await admin.executemany(
         "INSERT INTO record.kg_relationships (id, case_id, subject_id, predicate, object_id, lane, basis, recorded_by) "
         "VALUES (gen_random_uuid(), $1, $2, 'knows', $3, 'client', 'stated', 'test')",

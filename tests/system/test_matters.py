@@ -29,32 +29,37 @@ async def two_entities(connected: Any, case_id: str) -> dict[str, Any]:
 
 
 async def provenance_ids(connected: Any, case_id: str) -> dict[str, Any]:
-    found = await call(connected, "list_relationships", case_id=case_id, predicate="drafted")
-    return {"urns": found["provenance_ids"]}
+    return {"urns": (await call(connected, "list_relationships", case_id=case_id, predicate="drafted"))["provenance_ids"]}
 
 
-GRAPH = {"get_entity": one_entity, "find_entity_paths": two_entities, "get_kg_provenance": provenance_ids}
+async def a_fact(connected: Any, case_id: str) -> dict[str, Any]:
+    return {"fact": (await call(connected, "get_fact_record", case_id=case_id))["facts"][0]["id"]}
+
+
+async def a_page(connected: Any, case_id: str) -> dict[str, Any]:
+    documents = await call(connected, "list_documents", case_id=case_id)
+    return {"document_id": next(d for d in documents["documents"] if "tipulation" in d["title"])["id"], "page": 5}
+
+
+# What a tool is asked besides the matter, found as an agent would find it.
+FOUND = {
+    "get_fact_provenance": a_fact,
+    "get_passage": a_page,
+    "get_entity": one_entity,
+    "find_entity_paths": two_entities,
+    "get_kg_provenance": provenance_ids,
+}
+ON_THE_DOCKET: dict[str, dict[str, Any]] = {"get_docket_entry": {"entry": "43"}, "list_docket_entries": {}, "list_deadlines": {}}
 
 
 async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
-    """Arguments for a tool, found as an agent would find them."""
-    mclean, soilworks = stack.matters["mclean"], stack.matters["soilworks"]
-    if tool in ("list_matters", "get_substrate_contract"):
+    """Arguments for a tool."""
+    if not catalogue.load().by_name[tool].names_case:
         return {}
-    if tool == "get_docket_entry":
-        return {"case_id": soilworks, "entry": "43"}
-    if tool in ("list_docket_entries", "list_deadlines"):
-        return {"case_id": soilworks}
-    if tool == "get_fact_provenance":
-        facts = await call(connected, "get_fact_record", case_id=mclean)
-        return {"case_id": mclean, "fact": facts["facts"][0]["id"]}
-    if tool in GRAPH:
-        return {"case_id": mclean, **await GRAPH[tool](connected, mclean)}
-    if tool == "get_passage":
-        documents = await call(connected, "list_documents", case_id=mclean)
-        stipulation = next(d for d in documents["documents"] if "tipulation" in d["title"])
-        return {"case_id": mclean, "document_id": stipulation["id"], "page": 5}
-    return {"case_id": mclean}
+    if tool in ON_THE_DOCKET:
+        return {"case_id": stack.matters["soilworks"], **ON_THE_DOCKET[tool]}
+    mclean = stack.matters["mclean"]
+    return {"case_id": mclean, **(await FOUND[tool](connected, mclean) if tool in FOUND else {})}
 
 
 @pytest.mark.parametrize("mode", MODES)
