@@ -1,21 +1,17 @@
-"""The one table from refusals to what an MCP client sees: a result a model can read, a JSON-RPC error, or a challenge."""
+"""JSON-RPC errors: their codes, the HTTP status that they travel with, and the one for a defect of ours."""
 
 from __future__ import annotations
 
 import re
-from enum import Enum
 from typing import Any
 
-from substrate.common.v1 import error_reason_pb2 as reasons
-
 from edge import jsonrpc
-from kit.errors import INTERNAL_MESSAGE, Reason, Refusal
+from kit.errors import INTERNAL_MESSAGE, Refusal
+from kit.results import REQUEST_CANCELLED, TREATMENTS, Treatment, tool_result, treatment
 
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
-REQUEST_CANCELLED = -32800
-REFUSAL_META = "substrate/refusal"
 _INCIDENT = re.compile(r"incident ([0-9a-f]{8})\b")
 
 # HTTP status of a JSON-RPC error of the modern era. What is not listed travels with 200, as everything does in the handshake era.
@@ -38,35 +34,6 @@ class Fault(Exception):
         self.code, self.message, self.data = code, message, data
 
 
-class Treatment(Enum):
-    """What becomes of a refusal of a tool call."""
-
-    RESULT = "a result with isError, so that a model can read it and do better"
-    CHALLENGE = "HTTP 401 with WWW-Authenticate"
-    INTERNAL = "JSON-RPC -32603 that says nothing but an id to report"
-
-
-TREATMENTS: dict[int, Treatment] = {
-    reasons.ERROR_REASON_UNSPECIFIED: Treatment.INTERNAL,
-    reasons.ERROR_REASON_UNAUTHENTICATED: Treatment.CHALLENGE,
-    reasons.ERROR_REASON_SCOPE_MISSING: Treatment.RESULT,
-    reasons.ERROR_REASON_CLASS_REFUSED: Treatment.RESULT,
-    reasons.ERROR_REASON_MATTER_NOT_ACCESSIBLE: Treatment.RESULT,
-    reasons.ERROR_REASON_RATE_LIMITED: Treatment.RESULT,
-    reasons.ERROR_REASON_INVALID_ARGUMENT: Treatment.RESULT,
-    reasons.ERROR_REASON_CALLER_REFUSED: Treatment.INTERNAL,
-    reasons.ERROR_REASON_UNAVAILABLE: Treatment.RESULT,
-    reasons.ERROR_REASON_INTERNAL: Treatment.INTERNAL,
-    reasons.ERROR_REASON_NOT_FOUND: Treatment.RESULT,
-    reasons.ERROR_REASON_CONFLICT: Treatment.RESULT,
-}
-
-
-def treatment(refusal: Refusal) -> Treatment:
-    """The row of the table; a reason that is not in it says nothing."""
-    return TREATMENTS.get(refusal.reason, Treatment.INTERNAL)
-
-
 def internal(incident: str | None) -> Fault:
     """The answer to a defect of ours."""
     return Fault(jsonrpc.INTERNAL_ERROR, f"{INTERNAL_MESSAGE} Report incident {incident}." if incident else INTERNAL_MESSAGE)
@@ -78,13 +45,17 @@ def internal_of(refusal: Refusal) -> Fault:
     return internal(found[1] if found else None)
 
 
-def tool_result(refusal: Refusal) -> dict[str, Any]:
-    """A refusal as the result of a tool call: the sentence for a model, and the same for a program."""
-    detail: dict[str, Any] = {"reason": Reason.Name(refusal.reason).removeprefix("ERROR_REASON_").lower(), "retryable": refusal.retryable}
-    if refusal.limit_per_minute is not None:
-        detail["limitPerMinute"] = refusal.limit_per_minute
-    if refusal.retry_after_seconds is not None:
-        detail["retryAfterSeconds"] = refusal.retry_after_seconds
-    if refusal.fields:
-        detail["fields"] = [{"path": f.path, "expected": f.expected} for f in refusal.fields]
-    return {"content": [{"type": "text", "text": refusal.message}], "isError": True, "_meta": {REFUSAL_META: detail}}
+__all__ = [
+    "HEADER_MISMATCH",
+    "MISSING_CAPABILITY",
+    "MODERN_STATUS",
+    "REQUEST_CANCELLED",
+    "TREATMENTS",
+    "UNSUPPORTED_VERSION",
+    "Fault",
+    "Treatment",
+    "internal",
+    "internal_of",
+    "tool_result",
+    "treatment",
+]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from edge import eras, identity
 from kit import limits
+from kit.results import answered
 
 SERVER_INFO_META = "io.modelcontextprotocol/serverInfo"
 
@@ -43,8 +42,7 @@ class Revision:
 
     def called(self, data: bytes) -> dict[str, Any]:
         """A tool's answer, encoded once: as it is for programs, and as text for those that read only text."""
-        content: dict[str, Any] = {"content": [{"type": "text", "text": data.decode()}]}
-        return self.result(content | ({"structuredContent": orjson.Fragment(data)} if self.structured else {}))
+        return self.result(answered(data, structured=self.structured))
 
 
 REVISIONS = {

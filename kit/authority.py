@@ -13,7 +13,7 @@ from substrate.auth.v1 import auth_service_pb2 as pb
 from kit import config
 from kit.batch import Batcher
 from kit.client import channel, method
-from kit.credentials import ApiKey
+from kit.credentials import ApiKey, Pass
 from kit.errors import Refusal, internal
 
 SERVICE = "/substrate.auth.v1.AuthService/"
@@ -23,7 +23,7 @@ SERVICE = "/substrate.auth.v1.AuthService/"
 class Ask:
     """One call to decide."""
 
-    key: ApiKey
+    key: ApiKey | Pass
     path: str
     case_id: str | None
     request: Message

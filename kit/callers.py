@@ -15,6 +15,8 @@ from kit.client import DOMAIN
 from kit.errors import Refusal, to_status
 
 Callers = Mapping[str, frozenset[str]]
+# The one program that makes calls for a key which nobody presents at the time, as its certificate names it.
+WORKER = f"tasks.{DOMAIN}".encode()
 TABLE = Path(__file__).resolve().parent.parent / "deploy" / "programs.toml"
 
 

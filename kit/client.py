@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,3 +56,30 @@ class Method:
 def method(channel_: grpc.aio.Channel, path: str, response: type[Message]) -> Method:
     """Binds a method by its path, so that generic code needs no stub."""
     return Method(channel_.unary_unary(path, request_serializer=lambda m: m.SerializeToString(), response_deserializer=response.FromString))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMethod:
+    """One remote method that answers with a stream."""
+
+    call: grpc.aio.UnaryStreamMultiCallable[Message, Message]
+
+    async def __call__(
+        self, request: Message, *, metadata: Sequence[tuple[str, str]] = (), timeout_seconds: float | None = limits.RPC_STREAM_SECONDS
+    ) -> AsyncIterator[Message]:
+        """Each message as it comes, or the refusal that the other program gave. Leaving the iteration takes the call back."""
+        call = self.call(request, metadata=metadata, timeout=timeout_seconds)
+        try:
+            async for message in call:
+                yield message
+        except grpc.aio.AioRpcError as error:
+            raise from_rpc_error(error) from error
+        finally:
+            call.cancel()
+
+
+def stream_method(channel_: grpc.aio.Channel, path: str, response: type[Message]) -> StreamMethod:
+    """Binds a streaming method by its path."""
+    return StreamMethod(
+        channel_.unary_stream(path, request_serializer=lambda m: m.SerializeToString(), response_deserializer=response.FromString)
+    )

@@ -18,7 +18,9 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ENVIRONMENTS = ("live", "test")
 ID_CHARS, SECRET_CHARS, CHECKSUM_CHARS = 8, 32, 6
 _FORM = re.compile(r"brk_(live|test)_([0-9A-Za-z]{8})([0-9A-Za-z]{32})([0-9A-Za-z]{6})")
-_IN_URL = re.compile(r"brk_|(?:^|[&?;])(?:api[-_]?key|access[-_]?token|authorization|key)=", re.IGNORECASE)
+PASS_PREFIX = "brp_"  # noqa: S105 - what a pass begins with, no pass
+_PASS_FORM = re.compile(r"brp_[0-9A-Za-z_\-]{112}")
+_IN_URL = re.compile(r"br[kp]_|(?:^|[&?;])(?:api[-_]?key|access[-_]?token|authorization|key)=", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class ApiKey:
 
     def __repr__(self) -> str:
         return f"ApiKey({self.environment}, {self.public_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What a worker shows in place of the key that it acts for. Only auth can say whether it is good."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return "Pass()"
 
 
 def checksum(body: str) -> str:
@@ -89,10 +101,22 @@ def present(headers: Iterable[tuple[str, str]], query: str = "") -> ApiKey:
     """The one key of a request; two that differ, a key in the URL or a typo are refused."""
     if query and _holds_key(query):
         raise unauthenticated()
+    return parse(_one(headers))
+
+
+def present_between_programs(headers: Iterable[tuple[str, str]], *, may_pass: bool) -> ApiKey | Pass:
+    """The same between programs, where one that may acts for a key with a pass in its place."""
+    text = _one(headers)
+    if may_pass and _PASS_FORM.fullmatch(text):
+        return Pass(text)
+    return parse(text)
+
+
+def _one(headers: Iterable[tuple[str, str]]) -> str:
     offered = {_offered(name.lower(), value) for name, value in headers if name.lower() in ("authorization", "x-api-key")}
     if len(offered) != 1:
         raise unauthenticated()
-    return parse(offered.pop())
+    return offered.pop()
 
 
-__all__ = ["ApiKey", "Refusal", "checksum", "keyed_hash", "mint", "parse", "present"]
+__all__ = ["PASS_PREFIX", "ApiKey", "Pass", "Refusal", "checksum", "keyed_hash", "mint", "parse", "present", "present_between_programs"]

@@ -33,11 +33,15 @@ URL_DECODINGS_MAX = 5  # a query that is encoded more often than this hides some
 
 # Calls between programs
 RPC_TIMEOUT_SECONDS = 10.0
+RPC_STREAM_SECONDS = 120.0  # a call that speaks while it works
 RPC_DEADLINE_FLOOR_SECONDS = 0.05
 GRPC_MESSAGE_MAX_BYTES = 8 * 1024 * 1024
 GRPC_CONCURRENT_RPCS_MAX = 1_000
 SHUTDOWN_GRACE_SECONDS = 5.0
 BATCH_PENDING_MAX = 4_096
+
+# Workers that act for a key
+WORKER_PASS_SECONDS = 10  # how long auth takes a pass for the call that it was given for
 
 # The edge: one HTTP request
 HTTP_BODY_MAX_BYTES = 1024 * 1024

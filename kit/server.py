@@ -7,7 +7,8 @@ import logging
 import secrets
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from substrate.auth.v1 import auth_service_pb2
 
 from kit import config, credentials, limits
 from kit.authority import Ask, Authority
-from kit.callers import CallerGate, Callers
+from kit.callers import WORKER, CallerGate, Callers
 from kit.errors import FieldError, Refusal, internal, invalid, to_status, unavailable
 from kit.ready import announce
 from kit.rules import field_errors
@@ -40,7 +41,8 @@ class Call:
     principal: auth_service_pb2.Principal | None
 
 
-Handler = Callable[[Any, Call], Awaitable[Message]]
+# Awaitable[Message], or AsyncIterator[Message] where the method answers with a stream.
+Handler = Callable[[Any, Call], Any]
 # What a program knows of the errors of its stores: which mean that one is out of reach for now.
 Explain = Callable[[Exception], Refusal | None]
 
@@ -48,16 +50,38 @@ Explain = Callable[[Exception], Refusal | None]
 class Guard:
     """What stands between the wire and a handler, in this order: deadline, arguments, authority."""
 
-    def __init__(self, path: str, kind: type[Message], handler: Handler, authority: Authority | None, explain: Explain) -> None:
+    def __init__(
+        self,
+        path: str,
+        kind: type[Message],
+        handler: Handler,
+        authority: Authority | None,
+        explain: Explain,
+        *,
+        only_authenticate: bool = False,
+    ) -> None:
         self._path, self._kind, self._handler, self._authority, self._explain = path, kind, handler, authority, explain
+        self._only_authenticate = only_authenticate
 
     async def __call__(self, data: bytes, context: Context) -> Message:
         """Runs one call and turns whatever goes wrong into a status that says no more than it should."""
+        async with self._judged(context):
+            answer: Message = await self._handler(*await self._admitted(self._parsed(data), context))
+            return answer
+        raise AssertionError("abort returned")
+
+    async def stream(self, data: bytes, context: Context) -> AsyncIterator[Message]:
+        """The same for a call that answers with a stream."""
+        async with self._judged(context):
+            async for message in self._handler(*await self._admitted(self._parsed(data), context)):
+                yield message
+
+    @asynccontextmanager
+    async def _judged(self, context: Context) -> AsyncIterator[None]:
         started, reason = time.perf_counter(), "CANCELLED"
         try:
-            answer = await self._run(self._parsed(data), context)
+            yield
             reason = "OK"
-            return answer
         except Refusal as refusal:
             reason = refusal.code.name
             await context.abort_with_status(rpc_status.to_status(to_status(refusal)))
@@ -72,7 +96,6 @@ class Guard:
         finally:
             took_ms = round((time.perf_counter() - started) * 1000, 2)
             log.info("rpc", extra={"method": self._path, "code": reason, "ms": took_ms})
-        raise AssertionError("abort returned")
 
     def _parsed(self, data: bytes) -> Message:
         try:
@@ -80,7 +103,7 @@ class Guard:
         except DecodeError:
             raise invalid([FieldError("request", f"expected the bytes of a {self._kind.DESCRIPTOR.name}")]) from None
 
-    async def _run(self, request: Message, context: Context) -> Message:
+    async def _admitted(self, request: Message, context: Context) -> tuple[Message, Call]:
         if (context.time_remaining() or limits.RPC_TIMEOUT_SECONDS) < limits.RPC_DEADLINE_FLOOR_SECONDS:
             raise unavailable("Too little time was left to answer. Try again with a longer deadline.")
         wrong = field_errors(request)
@@ -88,29 +111,41 @@ class Guard:
         principal = await self._principal(request, context, checkable=not wrong) if self._authority else None
         if wrong:
             raise invalid(wrong)
-        return await self._handler(request, Call(self._path, principal))
+        return request, Call(self._path, principal)
 
     async def _principal(self, request: Any, context: Context, *, checkable: bool) -> auth_service_pb2.Principal:
         metadata = [(k, v if isinstance(v, str) else "") for k, v in context.invocation_metadata() or ()]
-        key = credentials.present(metadata)
-        names_case = checkable and "case_id" in request.DESCRIPTOR.fields_by_name
+        names = context.auth_context().get("x509_subject_alternative_name", ())
         assert self._authority is not None
+        if self._only_authenticate:
+            return await self._authority.authenticate(credentials.present(metadata))
+        key = credentials.present_between_programs(metadata, may_pass=WORKER in names)
+        names_case = checkable and "case_id" in request.DESCRIPTOR.fields_by_name
         return await self._authority.authorize(Ask(key, self._path, request.case_id if names_case else None, request))
 
 
 def handlers(
-    service: str, methods: Mapping[str, Handler], authority: Authority | None, explain: Explain = lambda _: None
+    service: str,
+    methods: Mapping[str, Handler],
+    authority: Authority | None,
+    explain: Explain = lambda _: None,
+    *,
+    only_authenticate: bool = False,
 ) -> grpc.GenericRpcHandler:
-    """Binds every method of a service, by name, to its handler; a method without one stops the start."""
+    """Binds every method of a service, by name, to its handler; a method without one stops the start. `only_authenticate` is for
+    methods about calls that are judged when they are made."""
     descriptor = descriptor_pool.Default().FindServiceByName(service)
     if missing := sorted({m.name for m in descriptor.methods} ^ set(methods)):
         raise ValueError(f"{service}: no handler for, or no method named, {', '.join(missing)}")
     bound: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for m in descriptor.methods:
         request, response = message_factory.GetMessageClass(m.input_type), message_factory.GetMessageClass(m.output_type)
-        guard = Guard(f"/{service}/{m.name}", request, methods[m.name], authority, explain)
+        guard = Guard(f"/{service}/{m.name}", request, methods[m.name], authority, explain, only_authenticate=only_authenticate)
         # The guard parses: bytes that are no message are then refused in our words, and only to a caller that may call.
-        bound[m.name] = grpc.unary_unary_rpc_method_handler(guard.__call__, None, response.SerializeToString)
+        if m.server_streaming:
+            bound[m.name] = grpc.unary_stream_rpc_method_handler(guard.stream, None, response.SerializeToString)
+        else:
+            bound[m.name] = grpc.unary_unary_rpc_method_handler(guard.__call__, None, response.SerializeToString)
     return grpc.method_handlers_generic_handler(service, bound)
 
 
@@ -133,9 +168,9 @@ class GrpcProgram:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._names: list[str] = [""]
 
-    def add(self, service: str, methods: Mapping[str, Handler], authority: Authority | None) -> None:
+    def add(self, service: str, methods: Mapping[str, Handler], authority: Authority | None, *, only_authenticate: bool = False) -> None:
         """Adds a service."""
-        self._server.add_generic_rpc_handlers((handlers(service, methods, authority, self._explain),))
+        self._server.add_generic_rpc_handlers((handlers(service, methods, authority, self._explain, only_authenticate=only_authenticate),))
         self._names.append(service)
 
     async def _report(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 
 from kit import callers, catalogue, config, db
 from kit.clock import system_clock
 from kit.program import main
 from kit.server import GrpcProgram
-from services.auth import admin, person, server
+from services.auth import admin, person, server, worker
+from services.auth.passes import Passes
 from services.auth.store import Store
 
 
@@ -36,8 +38,10 @@ async def run(settings: AuthConfig) -> None:
     pepper = config.secret(settings.keys.pepper_file).encode("utf-8")
     store = Store(database)
     program = GrpcProgram(settings.server, settings.tls, callers.load("auth"), db.explain)
-    program.add(server.NAME, server.AuthService(store, catalogue.load(), pepper).methods(), None)
+    tools = catalogue.load()
+    program.add(server.NAME, server.AuthService(store, tools, pepper).methods(), None)
     program.add(admin.NAME, admin.AuthAdminService(store, pepper).methods(), None)
+    program.add(worker.NAME, worker.WorkerService(store, tools, Passes(pepper), time.time).methods(), None)
     people = person.PersonService(store, person.Passwords(), person.Seal(pepper), system_clock)
     program.add(person.NAME, people.methods(), None)
     await program.serve(store.ready)

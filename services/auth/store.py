@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -54,6 +55,23 @@ class Store:
         async with self._db.connection() as connection:
             found = await self.rows(connection, "authenticate", {"public_id": public_id, "hash": hash_})
         return found[0] if found else None
+
+    async def by_row(self, key_ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, Record]:
+        """What keys are known by, by row id; those that are not there are left out."""
+        rows = await self.read("keys_by_row", {"key_ids": list(key_ids)}) if key_ids else []
+        return {row["id"]: row for row in rows}
+
+    async def review(self, key_id: str, tools: Sequence[Tool | None], case_ids: Sequence[str | None]) -> tuple[bool, list[bool]]:
+        """Whether a key is live, and whether it may make each of these calls, in order."""
+        columns = {
+            "key_id": key_id,
+            "scopes": [tool.scope if tool else None for tool in tools],
+            "class_refused": [tool is None or tool.client_safe == "refused" for tool in tools],
+            "case_ids": case_ids,
+            "needs_case": [tool is None or tool.names_case for tool in tools],
+        }
+        rows = await self.read("review", columns)
+        return rows[0]["live"], [row["allowed"] for row in rows if row["n"] is not None]
 
     @asynccontextmanager
     async def change(self, action: str, case_id: str | None, detail: bytes) -> AsyncIterator[Connection[Record]]:

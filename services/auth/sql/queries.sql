@@ -7,6 +7,23 @@ SELECT id, owner_id, scopes, credential_class
   FROM auth.api_keys
  WHERE public_id = :public_id AND secret_hash = :hash AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp());
 
+-- name: keys_by_row
+SELECT id, public_id, secret_hash FROM auth.api_keys WHERE id = ANY (:key_ids::uuid[]);
+
+-- name: review
+WITH k AS (
+  SELECT scopes, credential_class, auth.reachable(owner_id, allow_list) AS reachable
+    FROM auth.api_keys WHERE id = :key_id::uuid AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
+)
+SELECT k.scopes IS NOT NULL AS live, c.n,
+       k.scopes IS NOT NULL AND c.scope IS NOT NULL AND c.scope = ANY (k.scopes) AND NOT (c.class_refused AND k.credential_class <> 'firm')
+         AND c.needs_case = (c.case_id IS NOT NULL) AND (c.case_id IS NULL OR c.case_id = ANY (k.reachable)) AS allowed
+  FROM (SELECT 1) one
+  LEFT JOIN k ON true
+  LEFT JOIN unnest(:scopes::text[], :class_refused::bool[], :case_ids::uuid[], :needs_case::bool[]) WITH ORDINALITY
+         AS c (scope, class_refused, case_id, needs_case, n) ON true
+ ORDER BY c.n;
+
 -- name: insert_key
 INSERT INTO auth.api_keys (id, public_id, environment, name, owner_id, secret_hash, scopes, credential_class, allow_list, expires_at, read_per_minute, retrieval_per_minute)
 VALUES (:id, :public_id, :environment, :name, :owner_id, :secret_hash, :scopes, :credential_class, :allow_list, :expires_at, :read_per_minute, :retrieval_per_minute);

@@ -192,7 +192,7 @@ class AuthorizeRequest(_message.Message):
     CASE_ID_FIELD_NUMBER: _builtins.int
     REQUEST_SHA256_FIELD_NUMBER: _builtins.int
     api_key: _builtins.str
-    """The whole key, "brk_…"."""
+    """The whole key, "brk_…"; or the pass, "brp_…", of a worker that acts for one."""
     method: _builtins.str
     """Full gRPC method, e.g. "/substrate.reads.v1.MatterService/GetMatter". Its declared scope, class rule and rate lane apply."""
     case_id: _builtins.str

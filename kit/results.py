@@ -1,0 +1,61 @@
+"""What a tool call is answered with, whoever makes it: an answer as a CallToolResult, and the one table of what becomes of refusals."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import orjson
+from substrate.common.v1 import error_reason_pb2 as reasons
+
+from kit.errors import Reason, Refusal
+
+REQUEST_CANCELLED = -32800
+REFUSAL_META = "substrate/refusal"
+
+
+class Treatment(Enum):
+    """What becomes of a refusal of a tool call."""
+
+    RESULT = "a result with isError, so that a model can read it and do better"
+    CHALLENGE = "HTTP 401 with WWW-Authenticate"
+    INTERNAL = "JSON-RPC -32603 that says nothing but an id to report"
+
+
+TREATMENTS: dict[int, Treatment] = {
+    reasons.ERROR_REASON_UNSPECIFIED: Treatment.INTERNAL,
+    reasons.ERROR_REASON_UNAUTHENTICATED: Treatment.CHALLENGE,
+    reasons.ERROR_REASON_SCOPE_MISSING: Treatment.RESULT,
+    reasons.ERROR_REASON_CLASS_REFUSED: Treatment.RESULT,
+    reasons.ERROR_REASON_MATTER_NOT_ACCESSIBLE: Treatment.RESULT,
+    reasons.ERROR_REASON_RATE_LIMITED: Treatment.RESULT,
+    reasons.ERROR_REASON_INVALID_ARGUMENT: Treatment.RESULT,
+    reasons.ERROR_REASON_CALLER_REFUSED: Treatment.INTERNAL,
+    reasons.ERROR_REASON_UNAVAILABLE: Treatment.RESULT,
+    reasons.ERROR_REASON_INTERNAL: Treatment.INTERNAL,
+    reasons.ERROR_REASON_NOT_FOUND: Treatment.RESULT,
+    reasons.ERROR_REASON_CONFLICT: Treatment.RESULT,
+}
+
+
+def treatment(refusal: Refusal) -> Treatment:
+    """The row of the table; a reason that is not in it says nothing."""
+    return TREATMENTS.get(refusal.reason, Treatment.INTERNAL)
+
+
+def tool_result(refusal: Refusal) -> dict[str, Any]:
+    """A refusal as the result of a tool call: the sentence for a model, and the same for a program."""
+    detail: dict[str, Any] = {"reason": Reason.Name(refusal.reason).removeprefix("ERROR_REASON_").lower(), "retryable": refusal.retryable}
+    if refusal.limit_per_minute is not None:
+        detail["limitPerMinute"] = refusal.limit_per_minute
+    if refusal.retry_after_seconds is not None:
+        detail["retryAfterSeconds"] = refusal.retry_after_seconds
+    if refusal.fields:
+        detail["fields"] = [{"path": f.path, "expected": f.expected} for f in refusal.fields]
+    return {"content": [{"type": "text", "text": refusal.message}], "isError": True, "_meta": {REFUSAL_META: detail}}
+
+
+def answered(data: bytes, *, structured: bool = True) -> dict[str, Any]:
+    """A tool's answer, encoded once: as it is for programs, and as text for those that read only text."""
+    content: dict[str, Any] = {"content": [{"type": "text", "text": data.decode()}]}
+    return content | ({"structuredContent": orjson.Fragment(data)} if structured else {})
