@@ -79,6 +79,16 @@ CREATE POLICY in_lane ON record.kg_provenance AS RESTRICTIVE FOR SELECT TO svc_r
   EXISTS (SELECT FROM record.kg_entities e WHERE e.id = target_id) OR EXISTS (SELECT FROM record.kg_aliases a WHERE a.id = target_id)
   OR EXISTS (SELECT FROM record.kg_relationships r WHERE r.id = target_id));
 
+-- The firm's own memos and drafts are never in the client lane, and what is withheld lies nowhere.
+DROP POLICY IF EXISTS in_lane ON record.work_products;
+CREATE POLICY in_lane ON record.work_products AS RESTRICTIVE FOR SELECT TO svc_reads USING ('firm' = ANY((SELECT record.lanes())::text[]));
+DROP POLICY IF EXISTS in_lane ON record.work_product_passages;
+CREATE POLICY in_lane ON record.work_product_passages AS RESTRICTIVE FOR SELECT TO svc_reads USING ('firm' = ANY((SELECT record.lanes())::text[]));
+DROP POLICY IF EXISTS producible ON record.passage_vectors;
+CREATE POLICY producible ON record.passage_vectors AS RESTRICTIVE FOR SELECT TO svc_reads
+  USING (EXISTS (SELECT FROM record.passages g WHERE g.id = passage_id)
+         OR EXISTS (SELECT FROM record.work_product_passages w WHERE w.id = passage_id));
+
 -- proposals: files and reads proposals; can change none, decide none, carry out none.
 REVOKE ALL ON SCHEMA ledger FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA ledger FROM PUBLIC, svc_proposals, svc_approvals, svc_executor;

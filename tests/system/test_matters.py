@@ -41,10 +41,20 @@ async def a_page(connected: Any, case_id: str) -> dict[str, Any]:
     return {"document_id": next(d for d in documents["documents"] if "tipulation" in d["title"])["id"], "page": 5}
 
 
+async def a_document(connected: Any, case_id: str) -> dict[str, Any]:
+    return {"document_id": (await call(connected, "list_documents", case_id=case_id))["documents"][0]["id"]}
+
+
+async def words(_connected: Any, _case_id: str) -> dict[str, Any]:
+    return {"words": '"balanced treatment"'}
+
+
 # What a tool is asked besides the matter, found as an agent would find it.
 FOUND = {
     "get_fact_provenance": a_fact,
     "get_passage": a_page,
+    "get_document_metadata": a_document,
+    "search_documents": words,
     "get_entity": one_entity,
     "find_entity_paths": two_entities,
     "get_kg_provenance": provenance_ids,
