@@ -124,7 +124,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA approvals FROM PUBLIC, svc_approvals;
 GRANT USAGE ON SCHEMA approvals TO svc_approvals;
 GRANT SELECT, DELETE, INSERT (id, token_hash, user_id, expires_at), UPDATE (last_seen_at, ended_at) ON approvals.sessions TO svc_approvals;
 GRANT SELECT ON approvals.proposals TO svc_approvals;
-GRANT EXECUTE ON FUNCTION approvals.matters, approvals.rows_named, ledger.hold TO svc_approvals;
+GRANT EXECUTE ON FUNCTION approvals.matters, approvals.rows_named, approvals.cleared, approvals.cited, ledger.hold TO svc_approvals;
 
 -- ---------------------------------------------------------------------------------------------------------------------------------------
 -- executor on the record: it adds rows and ends deadlines, inside the one matter of the decision it carries out. It deletes nothing, and of what
@@ -137,11 +137,12 @@ GRANT USAGE ON SCHEMA record TO svc_executor;
 GRANT EXECUTE ON FUNCTION record.visible_cases, record.current_version, record.producible TO svc_executor;
 GRANT SELECT, INSERT ON record.provenance, record.deadlines, record.case_fact_records, record.case_fact_assertions, record.fact_posture_proposals,
   record.exhibits, record.trial_objections, record.tasks, record.notes, record.custodians, record.litigation_holds, record.hold_custodians,
-  record.hold_notices, record.productions, record.production_documents, record.discovery_responses, record.work_items TO svc_executor;
+  record.hold_notices, record.client_messages, record.productions, record.production_documents, record.discovery_responses, record.work_items
+  TO svc_executor;
 GRANT SELECT ON record.matters, record.docket_entries, record.documents, record.document_versions, record.document_pages, record.parties
   TO svc_executor;
 GRANT UPDATE (status, status_note, superseded_by_id, ended_by_decision) ON record.deadlines TO svc_executor;
-GRANT UPDATE (status, attempt, intent_at, finished_at, detail) ON record.hold_notices TO svc_executor;
+GRANT UPDATE (status, attempt, intent_at, finished_at, detail) ON record.hold_notices, record.client_messages TO svc_executor;
 
 DO $$
 DECLARE

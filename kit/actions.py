@@ -14,7 +14,7 @@ from buf.validate import validate_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
-from substrate.actions.v1 import calendar_pb2, discovery_pb2, evidence_pb2, options_pb2
+from substrate.actions.v1 import calendar_pb2, correspondence_pb2, discovery_pb2, evidence_pb2, options_pb2
 
 from kit import json_gate, smuggling
 from kit.canonical import canonical, digest
@@ -23,7 +23,7 @@ from kit.errors import FieldError, invalid
 from kit.rules import field_errors
 from kit.visible import visible
 
-FILES = (calendar_pb2, discovery_pb2, evidence_pb2)
+FILES = (calendar_pb2, correspondence_pb2, discovery_pb2, evidence_pb2)
 DATE_PATTERN = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 ALWAYS = "always-confirm"
 _FLOORS = {
@@ -57,6 +57,7 @@ class Action:
     conflict: bool
     noun: str
     template: str
+    checks: frozenset[str]  # what the gate looks at once more: privilege, citation
     decode: Decoder
 
     @property
@@ -203,6 +204,7 @@ def _action(message: Descriptor, option: options_pb2.ActionOptions) -> Action:
         conflict=option.conflict,
         noun=option.deliverable_noun,
         template=option.what_will_happen,
+        checks=frozenset(options_pb2.GateCheck.Name(c).removeprefix("GATE_CHECK_").lower() for c in option.checks),
         decode=Decoder(message),
     )
 

@@ -17,7 +17,16 @@ from services.approvals.proposal import Proposal
 UNDECLARED = "This action is not declared in this installation, so nobody can approve it."
 UNSOUND = "Its stored arguments are not what the action takes, so nobody can approve it."
 UNCHECKED = "It needs a conflict check, which this installation does not make, so nobody can approve it."
+WITHHELD = "A document that it would use was not reviewed and found not privileged, so nobody can approve it."
+MISQUOTED = "Its quote does not stand on the pages that it cites, so nobody can approve it."
+UNCHECKED_QUOTE = "Its quote could not be checked against the pages that it cites."
 REWORDED = "What this action does has been declared anew since it was proposed. It has to be proposed again before anybody can approve it."
+
+
+PRIVILEGE, CITATION = "privilege", "citation"
+# Arguments that name what would leave the firm, or be shown to it.
+LEAVING = frozenset({"document_id", "document_ids", "document_version_id", "production_id"})
+STANDS = frozenset({"found", "found_in_ocr"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,15 @@ class Source:
     argument: str
     id: str
     words: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the record says at this moment of what a proposal names."""
+
+    words: Mapping[str, str]  # by id
+    cleared: frozenset[str] = frozenset()  # of the documents, versions and productions: those that may leave the firm
+    cited: str | None = None  # what became of the quote, in the record's word; None where the version is not in the matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +113,11 @@ def values_of(row: Proposal) -> Mapping[str, Any]:
     return tree if isinstance(tree, dict) else {}
 
 
-def make(row: Proposal, actions: Actions, matter: str | None, words: Mapping[str, str]) -> Card:
+def make(row: Proposal, actions: Actions, matter: str | None, findings: Findings) -> Card:
     """The card of a row. Whatever is not certain is shown, and makes the proposal one that can only be declined or sent back."""
     action = actions.by_name.get(row.action)
     values = values_of(row)
-    obstacle = _obstacle(row, action)
+    obstacle = _obstacle(row, action) or _found_against(action, values, findings)
     return Card(
         id=str(row.id),
         case_id=str(row.case_id),
@@ -108,21 +126,33 @@ def make(row: Proposal, actions: Actions, matter: str | None, words: Mapping[str
         noun=action.noun if action else row.action,
         sentence=row.what_will_happen,
         arguments=tuple(_argument(name, value, action) for name, value in values.items()),
-        rests_on=tuple(Source(name, one, words.get(one)) for name, one in ids_named(values)),
+        rests_on=tuple(Source(name, one, findings.words.get(one)) for name, one in ids_named(values)),
         overrides=tuple(row.overrides_ignored),
         reason=row.reason,
         filed_at=row.filed_at.isoformat(),
         expires_at=row.expires_at.isoformat(),
         args_digest=row.args_digest.hex(),
         floor=action.floor if action else ALWAYS,
-        individual_reasons=_reasons(action, obstacle),
+        individual_reasons=_reasons(action, obstacle, findings),
         obstacle=obstacle,
     )
 
 
-def _reasons(action: Action | None, obstacle: str | None) -> tuple[str, ...]:
-    declared = action.individual_reasons() if action else ()
-    return (*declared, obstacle) if obstacle else declared
+def _reasons(action: Action | None, obstacle: str | None, findings: Findings) -> tuple[str, ...]:
+    reasons = list(action.individual_reasons()) if action else []
+    if action is not None and CITATION in action.checks and findings.cited not in STANDS:
+        reasons.append(UNCHECKED_QUOTE)
+    if obstacle:
+        reasons.append(obstacle)
+    return tuple(reasons)
+
+
+def _found_against(action: Action | None, values: Mapping[str, Any], findings: Findings) -> str | None:
+    """What the record has against it, where the action asks: documents that may not leave, words that do not stand where it says."""
+    checks = action.checks if action else frozenset()
+    if PRIVILEGE in checks and any(name in LEAVING and one not in findings.cleared for name, one in ids_named(values)):
+        return WITHHELD
+    return MISQUOTED if CITATION in checks and findings.cited in (None, "quote_not_on_page") else None
 
 
 def _obstacle(row: Proposal, action: Action | None) -> str | None:

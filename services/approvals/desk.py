@@ -21,7 +21,7 @@ from kit.errors import Refusal
 from services.approvals import card as cards
 from services.approvals import tokens
 from services.approvals.batch import Outcome, refused_before, run
-from services.approvals.card import Card
+from services.approvals.card import Card, Findings
 from services.approvals.gate import Ask, Facts, Status, Verdict, judge
 from services.approvals.identity import Directory, StepUp
 from services.approvals.proposal import Person, Proposal
@@ -69,11 +69,18 @@ class Desk:
     async def cards(self, work: Work, rows: Sequence[Proposal]) -> list[Card]:
         """The cards of rows, each with the matter's name and the rows it names in words."""
         names = await work.matters(sorted({r.case_id for r in rows})) if rows else {}
-        made = []
-        for row in rows:
-            ids = [one for _, one in cards.ids_named(cards.values_of(row))]
-            made.append(cards.make(row, self._actions, names.get(row.case_id), await work.rows_named(row.case_id, ids)))
-        return made
+        return [cards.make(row, self._actions, names.get(row.case_id), await self._findings(work, row)) for row in rows]
+
+    async def _findings(self, work: Work, row: Proposal) -> Findings:
+        values = cards.values_of(row)
+        ids = [one for _, one in cards.ids_named(values)]
+        action = self._actions.by_name.get(row.action)
+        checks = action.checks if action else frozenset()
+        return Findings(
+            await work.rows_named(row.case_id, ids),
+            await work.cleared(row.case_id, ids) if cards.PRIVILEGE in checks else frozenset(),
+            await work.cited(row.case_id, values) if cards.CITATION in checks else None,
+        )
 
     async def _facts(self, work: Work, person: Person, ask: Ask) -> Facts:
         row = await work.find(person, ask.proposal_id)

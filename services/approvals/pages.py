@@ -58,12 +58,17 @@ class Pages:
         return self._page(visit, "today.html", 422 if error else 200, linked=str(linked) if linked else None, **values)
 
     async def handoff(self, visit: Visit) -> Response:
-        """Where a client's link leads. Whose it is is compared before any proposal is loaded; then it is the usual review set."""
+        """Where a client's link leads. Whose it is is compared before any proposal is loaded; then it is the usual review set.
+
+        Only a link whose client said that its person agreed anchors the set to a proposal. Opening it changes nothing and can be repeated.
+        """
+        link = tokens.hashed(visit.request.path_params["link"])
         async with self._store.reading() as work:
-            found = await work.rows("handoff_owner", handoff_hash=tokens.hashed(visit.request.path_params["link"]))
-        if not found or not hmac.compare_digest(found[0]["owner_id"].bytes, visit.person.id.bytes):
-            raise FORBIDDEN
-        return await self._review_set(visit, found[0]["proposal_id"])
+            found = await work.rows("handoff_owner", handoff_hash=link)
+            if not found or not hmac.compare_digest(found[0]["owner_id"].bytes, visit.person.id.bytes):
+                raise FORBIDDEN
+            anchor = await work.rows("handoff_anchor", handoff_hash=link) if found[0]["accepted"] else []
+        return await self._review_set(visit, anchor[0]["id"] if anchor else None)
 
     async def batch(self, visit: Visit) -> Response:
         """Approves what was selected, each proposal by itself. Nothing in the form confirms anything."""

@@ -67,6 +67,18 @@ class Work:
             return {}
         return {str(r["id"]): r["words"] for r in await self.rows("rows_named", case_id=case_id, ids=[uuid.UUID(i) for i in ids])}
 
+    async def cleared(self, case_id: uuid.UUID, ids: Sequence[str]) -> frozenset[str]:
+        """Which of these documents, versions and productions may leave the firm."""
+        return frozenset(str(r["id"]) for r in await self.rows("cleared", case_id=case_id, ids=[uuid.UUID(i) for i in ids]))
+
+    async def cited(self, case_id: uuid.UUID, values: Mapping[str, Any]) -> str | None:
+        """What becomes of a quote on the pages that it cites; None where the arguments cite nothing of this matter."""
+        place = {name: values.get(name) for name in ("document_version_id", "page_from", "page_to", "quote")}
+        if None in place.values():
+            return None
+        found = await self.rows("cited", case_id=case_id, **place)
+        return None if found[0]["reason"] is None else str(found[0]["reason"])
+
     async def nonce(self, nonce_hash: bytes | None) -> Nonce | None:
         """What a confirmation was minted for."""
         found = await self.rows("nonce", nonce_hash=nonce_hash) if nonce_hash else []

@@ -20,6 +20,7 @@ from tests.cluster import Database
 from tests.db.approvals_world import PASSWORD, Browser, Somebody, World, hidden, opened
 
 LINK = "A" * 43
+SENT_HERE = "the one that you were sent here for"
 
 
 @pytest.fixture
@@ -272,8 +273,13 @@ VALUES (sha256(convert_to($1, 'UTF8')), $2, $2, $3, sha256('s'), $4)
 """
 
 
-async def link(world: World, owner: Somebody, id_: uuid.UUID, text: str = LINK, hours: int = 1) -> str:
+ANSWER = "INSERT INTO ledger.handoff_answers (handoff_hash, answer) VALUES (sha256(convert_to($1, 'UTF8')), $2)"
+
+
+async def link(world: World, owner: Somebody, id_: uuid.UUID, text: str = LINK, hours: int = 1, answer: str | None = "accepted") -> str:
     await world.sql(HANDOFF, text, id_, owner.id, datetime.now(UTC) + timedelta(hours=hours))
+    if answer:
+        await world.sql(ANSWER, text, answer)
     return f"/handoff/{text}"
 
 
@@ -291,7 +297,7 @@ async def test_a_link_leads_to_sign_in_first_and_then_to_the_review_set(world: W
     assert page.status_code == 200
     assert f"/proposals/{id_}" in page.text
     assert f"/proposals/{other}" in page.text
-    assert "the one that you were sent here for" in page.text
+    assert SENT_HERE in page.text
     assert " checked" not in page.text
 
 
@@ -310,10 +316,37 @@ async def test_a_link_that_was_declined_cancelled_or_is_over_leads_nowhere(
     world: World, ada: Somebody, browser: Browser, case: uuid.UUID, answer: str
 ) -> None:
     id_ = await world.propose(ada, case)
-    path = await link(world, ada, id_, hours=-1 if answer == "expired" else 1)
-    if answer != "expired":
-        await world.sql("INSERT INTO ledger.handoff_answers (handoff_hash, answer) SELECT handoff_hash, $1 FROM ledger.handoffs", answer)
+    over = answer == "expired"
+    path = await link(world, ada, id_, hours=-1 if over else 1, answer="accepted" if over else answer)
     assert (await browser.get(path)).status_code == 403
+
+
+async def test_a_link_that_nobody_has_accepted_leads_its_owner_to_what_waits_and_points_at_nothing(
+    world: World, ada: Somebody, browser: Browser, case: uuid.UUID
+) -> None:
+    id_ = await world.propose(ada, case)
+    path = await link(world, ada, id_, answer=None)
+    page = await browser.get(path)
+    assert (page.status_code, f"/proposals/{id_}" in page.text) == (200, True)
+    assert SENT_HERE not in page.text
+    assert (await (await world.client(world.people.add(case))).get(path)).status_code == 403
+    await world.sql(ANSWER, LINK, "accepted")
+    assert SENT_HERE in (await browser.get(path)).text
+
+
+async def test_a_link_points_at_what_took_the_place_of_its_proposal_and_at_nothing_once_that_is_decided(
+    world: World, ada: Somebody, browser: Browser, case: uuid.UUID
+) -> None:
+    first = await world.propose(ada, case)
+    path = await link(world, ada, first)
+    await world.sql("ALTER TABLE ledger.proposals DISABLE TRIGGER guard")  # which asks for the same key
+    second = await world.propose(ada, case, supersedes=first)
+    page = (await browser.get(path)).text
+    assert f"/proposals/{second}" in page[page.index(SENT_HERE) :]
+    assert str(first) not in page
+    await browser.decide(second, "declined", "No.")
+    page = (await browser.get(path)).text
+    assert SENT_HERE not in page
 
 
 @pytest.mark.parametrize("next_", ["https://evil.example/", "//evil.example", "/\\evil", "/sign-out", "/proposals/../x", "javascript:x"])

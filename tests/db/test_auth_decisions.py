@@ -13,7 +13,7 @@ from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb
 from substrate.auth.v1 import auth_service_pb2 as pb
 from substrate.common.v1 import error_reason_pb2 as reasons
 
-from kit import credentials, db
+from kit import catalogue, credentials, db
 from kit.errors import Refusal
 from kit.rules import field_errors
 from tests.cluster import Database
@@ -173,6 +173,21 @@ async def test_guessing_matter_ids_uses_up_the_rate(auth: World) -> None:
     key = await auth.key(await auth.user(MINE), read_per_minute=3)
     seen = [(await auth.ask(key.api_key, case_id=str(uuid.uuid4()))).denial.reason for _ in range(4)]
     assert seen == [reasons.ERROR_REASON_MATTER_NOT_ACCESSIBLE] * 3 + [reasons.ERROR_REASON_RATE_LIMITED]
+
+
+async def test_links_take_nothing_from_what_a_key_may_read_and_have_a_limit_of_their_own(auth: World) -> None:
+    links = [t.path for t in catalogue.load().by_path.values() if t.service.endswith(".HandoffService")]
+    assert len(links) == 3
+    owner = await auth.user(MINE)
+    key = await auth.key(owner, read_per_minute=3)
+    for path in links:
+        assert (await auth.ask(key.api_key, path, MINE)).HasField("principal")
+    refused = await auth.ask(key.api_key, links[0], MINE)
+    assert refused.denial.limit_per_minute == 3
+    assert "handoff lane" in refused.denial.message
+    for _ in range(3):
+        assert (await auth.ask(key.api_key, GET_MATTER, MINE)).HasField("principal")
+    assert not (await auth.ask(key.api_key, GET_MATTER, MINE)).HasField("principal")
 
 
 async def test_default_limits_are_120_reads_and_20_retrievals(auth: World) -> None:

@@ -252,3 +252,15 @@ async def test_every_outcome_is_accounted_for_in_the_chain_and_a_second_look_doe
 def test_each_declared_action_stands_in_this_file_or_that_of_the_notices() -> None:
     text = "".join(p.read_text("utf-8") for p in sorted(Path(__file__).parent.glob("test_executor_*.py")))
     assert [n for n in actions.load().by_name if f'"{n}"' not in text] == []
+
+
+async def test_a_production_with_a_document_that_is_privileged_by_now_is_not_served(mclean: World) -> None:
+    document = (await read(mclean, "list_documents"))["documents"][0]
+    args = {"document_ids": [document["id"]], "format": "pdf", "volume": "VOL001", "bates_prefix": "MCL", "bates_start": 1}
+    await done(mclean, "produce_documents", args)
+    production, party = (await seen(mclean, "productions"))[0], (await read(mclean, "list_parties"))["parties"][0]
+    await mclean.sql("UPDATE record.documents SET privilege_class = 'attorney_client' WHERE id = $1", uuid.UUID(document["id"]))
+    args = {"production_id": production["id"], "on_party_ids": [party["id"]], "means": "electronic", "served_on": "2027-02-01"}
+    outcome = await mclean.outcome(await mclean.carried_out("serve_production", args))
+    assert (outcome[0], "no longer one that was reviewed" in str(outcome[1])) == ("failed", True)
+    assert await seen(mclean, "work_items") == []

@@ -22,6 +22,12 @@ SELECT case_id, name FROM approvals.matters(:case_ids::uuid[]);
 -- name: rows_named
 SELECT id, words FROM approvals.rows_named(:case_id, :ids::uuid[]);
 
+-- name: cleared
+SELECT id FROM approvals.cleared(:case_id, :ids::uuid[]);
+
+-- name: cited
+SELECT approvals.cited(:case_id::uuid, :document_version_id::uuid, :page_from::int, :page_to::int, :quote::text) AS reason;
+
 -- name: hold
 SELECT ledger.hold(:id);
 
@@ -58,9 +64,19 @@ INSERT INTO ledger.retries (proposal_id, attempt, requested_by) VALUES (:proposa
 SELECT audit.append(:actor::text, :action::text, :case_id::uuid, :outcome::text, :detail::bytea);
 
 -- name: handoff_owner
-SELECT h.owner_id, h.proposal_id
+-- A link that was declined or cancelled is over. Whether one without an answer was agreed to is not known, so it anchors nothing.
+SELECT h.owner_id, a.answer IS NOT NULL AS accepted
   FROM ledger.handoffs h LEFT JOIN ledger.handoff_answers a ON a.handoff_hash = h.handoff_hash
  WHERE h.handoff_hash = :handoff_hash AND h.expires_at > clock_timestamp() AND coalesce(a.answer, 'accepted') = 'accepted';
+
+-- name: handoff_anchor
+-- The last proposal of the chain that began with the one that the link was made for, while it waits.
+WITH RECURSIVE chain AS (
+  SELECT s.id, s.state, s.superseded_by FROM ledger.handoffs h JOIN ledger.states s ON s.id = h.proposal_id WHERE h.handoff_hash = :handoff_hash
+  UNION ALL
+  SELECT s.id, s.state, s.superseded_by FROM chain c JOIN ledger.states s ON s.id = c.superseded_by
+)
+SELECT id FROM chain WHERE superseded_by IS NULL AND state = 'undecided';
 
 -- name: forget_sessions
 DELETE FROM approvals.sessions WHERE expires_at < clock_timestamp() - make_interval(secs => :kept_seconds);

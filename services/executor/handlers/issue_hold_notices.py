@@ -1,26 +1,16 @@
-"""Sends the notices of a hold by mail: a module, since mail is part of no transaction and each notice needs its own intent and outcome."""
+"""Sends the notices of a hold by mail, one to each custodian, in the firm's own texts."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kit.db import Connection, Record, Statement, arguments, load_statements
+from kit.db import Record
 from services.executor import lease
-from services.executor.connectors.smtp import Letter, NotSent, Unknown
-from services.executor.lease import Claim, Fenced
-from services.executor.store import Store, context
-from services.executor.verify import Order, Unsound
-
-if TYPE_CHECKING:
-    from services.executor.handlers import Tools
-
-HERE = Path(__file__).parent
-REFUSED = "The hold does not stand in this matter, or not every custodian is under it and has a mail address. No notice was sent."
-CUT_OFF = "the program stopped while it was sent, so whether it was sent cannot be known"
-ASK_FIRST = "Ask the custodian before it is sent again."
+from services.executor.connectors.smtp import Letter
+from services.executor.handlers.mailing import HERE, Mailer
+from services.executor.verify import Order
 
 
 def letter(notice: Record, texts: Mapping[str, str]) -> Letter:
@@ -41,72 +31,39 @@ def summary(notices: Sequence[Record]) -> tuple[str, str]:
 
 
 class HoldNotices:
-    """The handler of issue_hold_notices."""
+    """The mailing of issue_hold_notices."""
+
+    statements, table = "issue_hold_notices.sql", "record.hold_notices"
+    refused = "The hold does not stand in this matter, or not every custodian is under it and has a mail address. No notice was sent."
+    ask_first = "Ask the custodian before it is sent again."
 
     def __init__(self) -> None:
-        self._sql: Mapping[str, Statement] = load_statements(HERE / "issue_hold_notices.sql")
         self._texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "texts").glob("*.txt"))}
 
-    async def prepare(self, store: Store) -> None:
-        """Prepares every statement as the executor's role."""
-        async with store.unbound() as connection:
-            for statement in self._sql.values():
-                await connection.prepare(statement.sql)
-
-    async def _run(self, connection: Connection[Record], name: str, values: Mapping[str, Any]) -> list[Record]:
-        statement = self._sql[name]
-        return await connection.fetch(statement.sql, *arguments(statement, values))
-
-    async def carry_out(self, order: Order, claim: Claim, tools: Tools) -> str:
-        """Sends what is to be sent and records each notice; no notice is sent a second time unless a person asked for it."""
-        for notice in await self._prepared(order, claim, tools):
-            if notice["status"] == "prepared":
-                await self._send(order, claim, tools, notice)
-        async with tools.store.fenced(claim, order.case_id) as connection:
-            outcome, detail = summary(await self._run(connection, "notices", context(order)))
-            await tools.store.finish(connection, claim, order, outcome, detail)
-        return detail
-
-    async def _prepared(self, order: Order, claim: Claim, tools: Tools) -> Sequence[Record]:
-        """The notices as rows, before the first of them goes. What an earlier run began and did not end is settled as not known."""
+    def values(self, order: Order, domain: str) -> Mapping[str, Any]:
+        """The hold, and for each custodian the id of the notice that this decision makes."""
         custodians = [uuid.UUID(c) for c in order.values["custodian_ids"]]
-        values = {
-            **context(order),
+        return {
             "hold_id": order.values["hold_id"],
             "custodian_ids": custodians,
             "notice_ids": [lease.row_id(order.proposal_id, str(c)) for c in custodians],
             "template": order.values["text_template_id"],
-            "domain": tools.mail.domain,
-            "unknown": f"{CUT_OFF}. {ASK_FIRST}",
+            "domain": domain,
         }
-        async with tools.store.fenced(claim, order.case_id) as connection:
-            # In this order: what was cut off is settled now, and sent again only when a person has read that and asks for it.
-            await self._run(connection, "again", values)
-            await self._run(connection, "settle", values)
-            await self._run(connection, "prepare", values)
-            notices = await self._run(connection, "notices", values)
-            if len(notices) != len(custodians):
-                raise Unsound(REFUSED)
-        return notices
 
-    async def _send(self, order: Order, claim: Claim, tools: Tools, notice: Record) -> None:
-        """One notice: intent, mail, outcome. The lease runs anew with each."""
-        about = {"id": notice["id"], "case_id": order.case_id}
-        async with tools.store.fenced(claim, order.case_id) as connection:
-            if not await self._run(connection, "begin", {**about, "attempt": claim.attempt}):
-                raise Fenced
-            await tools.store.renew(connection, claim)
-        status, detail = "sent", None
-        try:
-            await tools.mail.send(letter(notice, self._texts))
-        except NotSent as not_sent:
-            status, detail = "failed", str(not_sent)
-        except Unknown as unknown:
-            status, detail = "failed", f"{unknown}. {ASK_FIRST}"
-        async with tools.store.fenced(claim, order.case_id) as connection:
-            await self._run(connection, "end", {**about, "status": status, "detail": detail})
+    def expected(self, order: Order) -> int:
+        """One for each custodian."""
+        return len(order.values["custodian_ids"])
+
+    def letter(self, row: Record) -> Letter:
+        """The message of a notice."""
+        return letter(row, self._texts)
+
+    def summary(self, rows: Sequence[Record]) -> tuple[str, str]:
+        """How it ended."""
+        return summary(rows)
 
 
-def make() -> HoldNotices:
+def make() -> Mailer:
     """The handler."""
-    return HoldNotices()
+    return Mailer(HoldNotices())

@@ -22,18 +22,7 @@ SELECT m.provenance_id, :case_id, 'hold_notices', m.id, :proposal_id, 'The hold 
        :recorded_by, :decided_at, :recorded_by
   FROM made m;
 
--- name: settle
-UPDATE record.hold_notices n
-   SET status = 'failed', finished_at = clock_timestamp(), detail = :unknown::text
- WHERE n.case_id = :case_id::uuid AND n.decision_id = :proposal_id::uuid AND n.status = 'sending';
-
--- name: again
-UPDATE record.hold_notices n
-   SET status = 'prepared', detail = NULL, finished_at = NULL
- WHERE n.case_id = :case_id::uuid AND n.decision_id = :proposal_id::uuid AND n.status = 'failed'
-   AND EXISTS (SELECT FROM ledger.retries r WHERE r.proposal_id = n.decision_id AND r.attempt >= n.attempt);
-
--- name: notices
+-- name: letters
 SELECT n.id, n.status, n.address, n.message_id, n.template, n.detail, c.name, h.trigger_event, h.scope, h.effective_from, m.caption
   FROM record.hold_notices n
   JOIN record.custodians c ON c.case_id = n.case_id AND c.id = n.custodian_id
@@ -41,12 +30,3 @@ SELECT n.id, n.status, n.address, n.message_id, n.template, n.detail, c.name, h.
   JOIN record.matters m ON m.case_id = n.case_id
  WHERE n.case_id = :case_id::uuid AND n.decision_id = :proposal_id::uuid
  ORDER BY c.name, n.id;
-
--- name: begin
-UPDATE record.hold_notices SET status = 'sending', intent_at = clock_timestamp(), attempt = :attempt::int, detail = NULL
- WHERE id = :id::uuid AND case_id = :case_id::uuid AND status = 'prepared'
-RETURNING id;
-
--- name: end
-UPDATE record.hold_notices SET status = :status::text, finished_at = clock_timestamp(), detail = :detail::text
- WHERE id = :id::uuid AND case_id = :case_id::uuid AND status = 'sending';

@@ -63,7 +63,7 @@ def nonce(proposal: Proposal, **changes: Any) -> Nonce:
 
 def facts(proposal: Proposal | None, **changes: Any) -> Facts:
     """What is so, with a confirmation that holds."""
-    made = cards.make(proposal, ACTIONS, "Acme v. Widget", {}) if proposal else None
+    made = cards.make(proposal, ACTIONS, "Acme v. Widget", cards.Findings({})) if proposal else None
     fields = {"now": NOW, "person": person(), "row": proposal, "card": made, "shown_sha256": b"s" * 32}
     return Facts(**{**fields, "nonce": nonce(proposal) if proposal else None, **changes})
 

@@ -22,7 +22,7 @@ ENTRY = str(uuid.UUID(int=9))
 
 
 def made(proposal: Proposal, actions: Actions = ACTIONS, **words: str) -> cards.Card:
-    return cards.make(proposal, actions, "Acme v. Widget", words)
+    return cards.make(proposal, actions, "Acme v. Widget", cards.Findings(words))
 
 
 def test_every_argument_is_shown_by_name_and_value() -> None:
@@ -39,7 +39,7 @@ def test_every_argument_is_shown_by_name_and_value() -> None:
 def test_rows_that_arguments_name_stand_in_words_or_as_not_found() -> None:
     proposal = row("create_deadline", {**GATED, "source_entry_id": ENTRY})
     assert made(proposal).rests_on == (cards.Source("source_entry_id", ENTRY, None),)
-    card = cards.make(proposal, ACTIONS, None, {ENTRY: "docket entry 7"})
+    card = cards.make(proposal, ACTIONS, None, cards.Findings({ENTRY: "docket entry 7"}))
     assert card.rests_on[0].words == "docket entry 7"
     assert "docket entry 7" in RENDERER.shown(PAGE, card)[0].decode()
     assert "not found" in RENDERER.shown(PAGE, made(proposal))[0].decode()

@@ -9,7 +9,8 @@ import pytest
 
 from kit import actions
 from services.executor import handlers
-from services.executor.handlers.issue_hold_notices import HERE, letter, summary
+from services.executor.handlers.issue_hold_notices import letter, summary
+from services.executor.handlers.mailing import HERE
 from services.executor.handlers.statement import SqlHandler
 
 TEXTS = {path.stem: path.read_text("utf-8") for path in (HERE / "texts").glob("*.txt")}
@@ -32,7 +33,7 @@ def notice(**changes: Any) -> Any:
 def test_every_declared_action_has_a_handler_and_only_mail_needs_a_module() -> None:
     found = handlers.find(actions.load())
     assert list(found) == list(actions.load().by_name)
-    assert [name for name, handler in found.items() if not isinstance(handler, SqlHandler)] == ["issue_hold_notices"]
+    assert [name for name, handler in found.items() if not isinstance(handler, SqlHandler)] == ["send_client_message", "issue_hold_notices"]
 
 
 def test_every_text_that_an_action_may_name_is_there() -> None:

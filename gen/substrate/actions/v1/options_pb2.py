@@ -25,19 +25,21 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"substrate/actions/v1/options.proto\x12\x14substrate.actions.v1\x1a google/protobuf/descriptor.proto\"W\n\x06Impact\x12M\n\x0f\x65xternal_effect\x18\x01 \x01(\x0e\x32$.substrate.actions.v1.ExternalEffectR\x0e\x65xternalEffect\"\xb9\x02\n\rActionOptions\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12S\n\x11supervision_floor\x18\x02 \x01(\x0e\x32&.substrate.actions.v1.SupervisionFloorR\x10supervisionFloor\x12\x34\n\x06impact\x18\x03 \x01(\x0b\x32\x1c.substrate.actions.v1.ImpactR\x06impact\x12\x18\n\x07\x63onfirm\x18\x04 \x01(\x08R\x07\x63onfirm\x12\x1a\n\x08\x63onflict\x18\x05 \x01(\x08R\x08\x63onflict\x12)\n\x10\x64\x65liverable_noun\x18\x06 \x01(\tR\x0f\x64\x65liverableNoun\x12(\n\x10what_will_happen\x18\x07 \x01(\tR\x0ewhatWillHappen*\x99\x01\n\x10SupervisionFloor\x12!\n\x1dSUPERVISION_FLOOR_UNSPECIFIED\x10\x00\x12\x1d\n\x19SUPERVISION_FLOOR_ROUTINE\x10\x01\x12\x1d\n\x19SUPERVISION_FLOOR_CONFIRM\x10\x02\x12$\n SUPERVISION_FLOOR_ALWAYS_CONFIRM\x10\x03*\xaf\x02\n\x0e\x45xternalEffect\x12\x1f\n\x1b\x45XTERNAL_EFFECT_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45XTERNAL_EFFECT_NONE\x10\x01\x12\x1a\n\x16\x45XTERNAL_EFFECT_FILING\x10\x02\x12\x1b\n\x17\x45XTERNAL_EFFECT_SERVICE\x10\x03\x12\x1f\n\x1b\x45XTERNAL_EFFECT_CLIENT_SEND\x10\x04\x12$\n EXTERNAL_EFFECT_THIRD_PARTY_SEND\x10\x05\x12\x1d\n\x19\x45XTERNAL_EFFECT_SIGNATURE\x10\x06\x12\x1f\n\x1b\x45XTERNAL_EFFECT_ATTESTATION\x10\x07\x12\"\n\x1e\x45XTERNAL_EFFECT_TRUST_MOVEMENT\x10\x08:^\n\x06\x61\x63tion\x12\x1f.google.protobuf.MessageOptions\x18\xb5\x87\x03 \x01(\x0b\x32#.substrate.actions.v1.ActionOptionsR\x06\x61\x63tionb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"substrate/actions/v1/options.proto\x12\x14substrate.actions.v1\x1a google/protobuf/descriptor.proto\"W\n\x06Impact\x12M\n\x0f\x65xternal_effect\x18\x01 \x01(\x0e\x32$.substrate.actions.v1.ExternalEffectR\x0e\x65xternalEffect\"\xf2\x02\n\rActionOptions\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12S\n\x11supervision_floor\x18\x02 \x01(\x0e\x32&.substrate.actions.v1.SupervisionFloorR\x10supervisionFloor\x12\x34\n\x06impact\x18\x03 \x01(\x0b\x32\x1c.substrate.actions.v1.ImpactR\x06impact\x12\x18\n\x07\x63onfirm\x18\x04 \x01(\x08R\x07\x63onfirm\x12\x1a\n\x08\x63onflict\x18\x05 \x01(\x08R\x08\x63onflict\x12)\n\x10\x64\x65liverable_noun\x18\x06 \x01(\tR\x0f\x64\x65liverableNoun\x12(\n\x10what_will_happen\x18\x07 \x01(\tR\x0ewhatWillHappen\x12\x37\n\x06\x63hecks\x18\x08 \x03(\x0e\x32\x1f.substrate.actions.v1.GateCheckR\x06\x63hecks*\x99\x01\n\x10SupervisionFloor\x12!\n\x1dSUPERVISION_FLOOR_UNSPECIFIED\x10\x00\x12\x1d\n\x19SUPERVISION_FLOOR_ROUTINE\x10\x01\x12\x1d\n\x19SUPERVISION_FLOOR_CONFIRM\x10\x02\x12$\n SUPERVISION_FLOOR_ALWAYS_CONFIRM\x10\x03*\xaf\x02\n\x0e\x45xternalEffect\x12\x1f\n\x1b\x45XTERNAL_EFFECT_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45XTERNAL_EFFECT_NONE\x10\x01\x12\x1a\n\x16\x45XTERNAL_EFFECT_FILING\x10\x02\x12\x1b\n\x17\x45XTERNAL_EFFECT_SERVICE\x10\x03\x12\x1f\n\x1b\x45XTERNAL_EFFECT_CLIENT_SEND\x10\x04\x12$\n EXTERNAL_EFFECT_THIRD_PARTY_SEND\x10\x05\x12\x1d\n\x19\x45XTERNAL_EFFECT_SIGNATURE\x10\x06\x12\x1f\n\x1b\x45XTERNAL_EFFECT_ATTESTATION\x10\x07\x12\"\n\x1e\x45XTERNAL_EFFECT_TRUST_MOVEMENT\x10\x08*Z\n\tGateCheck\x12\x1a\n\x16GATE_CHECK_UNSPECIFIED\x10\x00\x12\x18\n\x14GATE_CHECK_PRIVILEGE\x10\x01\x12\x17\n\x13GATE_CHECK_CITATION\x10\x02:^\n\x06\x61\x63tion\x12\x1f.google.protobuf.MessageOptions\x18\xb5\x87\x03 \x01(\x0b\x32#.substrate.actions.v1.ActionOptionsR\x06\x61\x63tionb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'substrate.actions.v1.options_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SUPERVISIONFLOOR']._serialized_start=500
-  _globals['_SUPERVISIONFLOOR']._serialized_end=653
-  _globals['_EXTERNALEFFECT']._serialized_start=656
-  _globals['_EXTERNALEFFECT']._serialized_end=959
+  _globals['_SUPERVISIONFLOOR']._serialized_start=557
+  _globals['_SUPERVISIONFLOOR']._serialized_end=710
+  _globals['_EXTERNALEFFECT']._serialized_start=713
+  _globals['_EXTERNALEFFECT']._serialized_end=1016
+  _globals['_GATECHECK']._serialized_start=1018
+  _globals['_GATECHECK']._serialized_end=1108
   _globals['_IMPACT']._serialized_start=94
   _globals['_IMPACT']._serialized_end=181
   _globals['_ACTIONOPTIONS']._serialized_start=184
-  _globals['_ACTIONOPTIONS']._serialized_end=497
+  _globals['_ACTIONOPTIONS']._serialized_end=554
 # @@protoc_insertion_point(module_scope)

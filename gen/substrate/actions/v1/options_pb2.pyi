@@ -5,9 +5,11 @@ How an action is declared. One declaration validates an agent's arguments, write
 may be reviewed in a batch, and names what the executor carries out.
 """
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pb2 as _descriptor_pb2
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf.internal import extension_dict as _extension_dict
 import builtins as _builtins
@@ -97,6 +99,30 @@ EXTERNAL_EFFECT_TRUST_MOVEMENT: ExternalEffect.ValueType  # 8
 """Money held in trust moves."""
 Global___ExternalEffect: _TypeAlias = ExternalEffect  # noqa: Y015
 
+class _GateCheck:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _GateCheckEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GateCheck.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    GATE_CHECK_UNSPECIFIED: _GateCheck.ValueType  # 0
+    """Nothing."""
+    GATE_CHECK_PRIVILEGE: _GateCheck.ValueType  # 1
+    """Every document that it names, by itself, by a version or through a production, has been reviewed and found not privileged."""
+    GATE_CHECK_CITATION: _GateCheck.ValueType  # 2
+    """Its quote stands on the pages that it cites."""
+
+class GateCheck(_GateCheck, metaclass=_GateCheckEnumTypeWrapper):
+    """What is looked at once more at the moment a person decides, besides authority, digest and confirmation."""
+
+GATE_CHECK_UNSPECIFIED: GateCheck.ValueType  # 0
+"""Nothing."""
+GATE_CHECK_PRIVILEGE: GateCheck.ValueType  # 1
+"""Every document that it names, by itself, by a version or through a production, has been reviewed and found not privileged."""
+GATE_CHECK_CITATION: GateCheck.ValueType  # 2
+"""Its quote stands on the pages that it cites."""
+Global___GateCheck: _TypeAlias = GateCheck  # noqa: Y015
+
 @_typing.final
 class Impact(_message.Message):
     """Impact declares what an action does outside the firm. An action without one is individual-only: absent means unavailable, not harmless."""
@@ -132,6 +158,7 @@ class ActionOptions(_message.Message):
     CONFLICT_FIELD_NUMBER: _builtins.int
     DELIVERABLE_NOUN_FIELD_NUMBER: _builtins.int
     WHAT_WILL_HAPPEN_FIELD_NUMBER: _builtins.int
+    CHECKS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name that a proposal gives, e.g. "create_deadline"."""
     supervision_floor: Global___SupervisionFloor.ValueType
@@ -150,6 +177,10 @@ class ActionOptions(_message.Message):
     def impact(self) -> Global___Impact:
         """What it does outside the firm."""
 
+    @_builtins.property
+    def checks(self) -> _containers.RepeatedScalarFieldContainer[Global___GateCheck.ValueType]:
+        """What is looked at once more when it is decided."""
+
     def __init__(
         self,
         *,
@@ -160,10 +191,11 @@ class ActionOptions(_message.Message):
         conflict: _builtins.bool = ...,
         deliverable_noun: _builtins.str = ...,
         what_will_happen: _builtins.str = ...,
+        checks: _abc.Iterable[Global___GateCheck.ValueType] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["impact", b"impact"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confirm", b"confirm", "conflict", b"conflict", "deliverable_noun", b"deliverable_noun", "impact", b"impact", "name", b"name", "supervision_floor", b"supervision_floor", "what_will_happen", b"what_will_happen"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checks", b"checks", "confirm", b"confirm", "conflict", b"conflict", "deliverable_noun", b"deliverable_noun", "impact", b"impact", "name", b"name", "supervision_floor", b"supervision_floor", "what_will_happen", b"what_will_happen"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

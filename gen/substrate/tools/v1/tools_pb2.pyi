@@ -109,6 +109,8 @@ class _RateLaneEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RateLane.Val
     """120 a minute unless the key says otherwise."""
     RATE_LANE_RETRIEVAL: _RateLane.ValueType  # 2
     """20 a minute unless the key says otherwise."""
+    RATE_LANE_HANDOFF: _RateLane.ValueType  # 3
+    """As many as reads, counted apart: links to the page where a person decides."""
 
 class RateLane(_RateLane, metaclass=_RateLaneEnumTypeWrapper):
     """Which of a key's rate limits a call is charged to."""
@@ -119,6 +121,8 @@ RATE_LANE_READ: RateLane.ValueType  # 1
 """120 a minute unless the key says otherwise."""
 RATE_LANE_RETRIEVAL: RateLane.ValueType  # 2
 """20 a minute unless the key says otherwise."""
+RATE_LANE_HANDOFF: RateLane.ValueType  # 3
+"""As many as reads, counted apart: links to the page where a person decides."""
 Global___RateLane: _TypeAlias = RateLane  # noqa: Y015
 
 @_typing.final
