@@ -29,7 +29,7 @@ async def serve(settings: EdgeConfig) -> None:
             announce(settings.http.ready_file, bound)
         log.info("serving", extra={"address": bound})
 
-    server = listener.Listener(listener.configured(edge.app, timing), ready, edge.channel.end_streams)
+    server = listener.Listener(listener.configured(edge.app, timing), ready, edge.end_streams)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.handle_exit, number, None)

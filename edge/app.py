@@ -30,6 +30,11 @@ from edge.pages import approve
 from edge.readiness import Readiness
 from edge.rounds import Rounds
 from edge.sealing import Ring
+from edge.subscriptions import Subscriptions
+from edge.task_extension import ExtensionTasks
+from edge.task_news import TaskNews
+from edge.task_service import TaskService
+from edge.task_sessions import SessionTasks
 from kit import client, config
 from kit.authority import Authority
 from kit.catalogue import Catalogue
@@ -42,6 +47,14 @@ class Edge:
 
     app: Starlette
     channel: MemoryChannel
+    subscriptions: Subscriptions | None
+    news: TaskNews | None
+
+    async def end_streams(self) -> None:
+        """Ends every stream, because this program stops."""
+        await self.channel.end_streams()
+        if self.subscriptions is not None:
+            await self.subscriptions.end_streams()
 
 
 def build(
@@ -59,6 +72,9 @@ def build(
     def method(path: str, response: type[Message]) -> client.Method:
         return client.method(channels[_program(path)], path, response)
 
+    def stream(path: str, response: type[Message]) -> client.StreamMethod:
+        return client.stream_method(channels[_program(path)], path, response)
+
     calls = ToolCalls(toolbox, {t.path: method(t.path, t.response_class) for t in catalogue.tools})
     memory = MemoryChannel(now, timing.session_idle_seconds)
     authority = Authority(config.Peer(settings.backends.auth), settings.tls)
@@ -67,8 +83,12 @@ def build(
     handoffs = _handoffs(settings, public_url, method, timing)
     links = LinkRequests(handoffs, memory, now, timing.handoff_pause_seconds) if handoffs else None
     ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if handoffs else None
-    modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock))
-    endpoint = Endpoint(origins, authorization, authority, Legacy(toolbox, calls, memory, now, timing, links), modern)
+    kept = TaskService(method, stream, timing.task_away_seconds) if settings.backends.tasks else None
+    tasks = SessionTasks(kept, TaskNews(kept, memory, timing.task_pause_seconds)) if kept else None
+    deferred, subscriptions = (ExtensionTasks(kept), Subscriptions(kept, timing)) if kept else (None, None)
+    modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock), deferred, subscriptions)
+    legacy = Legacy(toolbox, calls, memory, now, timing, links, tasks)
+    endpoint = Endpoint(origins, authorization, authority, legacy, modern)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -78,7 +98,9 @@ def build(
             stack.push_async_callback(authority.close)
             if handoffs is not None:
                 stack.push_async_callback(handoffs.close)
-            sweeper = asyncio.create_task(_sweep(memory, timing.session_sweep_seconds))
+            if tasks is not None:
+                stack.push_async_callback(tasks.news.close)
+            sweeper = asyncio.create_task(_sweep(memory, tasks.news if tasks else None, timing.session_sweep_seconds))
             stack.push_async_callback(_cancelled, sweeper)
             yield
 
@@ -88,7 +110,7 @@ def build(
     routes = [Route(ENDPOINT, endpoint), Route(f"{ENDPOINT}/", endpoint), *neighbours]
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False  # clients lose their body or their key on a redirect
-    return Edge(app, memory)
+    return Edge(app, memory, subscriptions, tasks.news if tasks else None)
 
 
 def _program(path: str) -> str:
@@ -108,13 +130,15 @@ def _handoffs(
 
 def _channels(settings: EdgeConfig) -> dict[str, grpc.aio.Channel]:
     addresses = vars(settings.backends)
-    return {program: client.channel(address, program, settings.tls) for program, address in addresses.items()}
+    return {program: client.channel(address, program, settings.tls) for program, address in addresses.items() if address}
 
 
-async def _sweep(memory: MemoryChannel, seconds: float) -> None:
+async def _sweep(memory: MemoryChannel, news: TaskNews | None, seconds: float) -> None:
     while True:
         await asyncio.sleep(seconds)
         await memory.sweep()
+        if news is not None:
+            await news.sweep()
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

@@ -15,10 +15,9 @@ class Full(Exception):
 
 
 class Stream:
-    """A held GET: messages for the client, in order, until someone ends it."""
+    """A held stream: messages for the client, in order, until someone ends it."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self) -> None:
         self.retry_seconds: float | None = None
         self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
 
@@ -41,6 +40,14 @@ class Stream:
             return await self._waiting.get()
 
 
+class SessionStream(Stream):
+    """A held GET."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+
+
 class Channel(Protocol):
     """What the handshake era needs to remember, wherever it is remembered."""
 
@@ -53,10 +60,10 @@ class Channel(Protocol):
     async def close(self, session_id: str) -> bool:
         """Forgets a session and ends its stream. Whether there was one."""
 
-    async def hold(self, session: Session) -> Stream:
+    async def hold(self, session: Session) -> SessionStream:
         """Opens the session's stream; the newest wins over the ones before it."""
 
-    async def release(self, stream: Stream) -> None:
+    async def release(self, stream: SessionStream) -> None:
         """Forgets a stream that is over."""
 
     async def listens(self, session_id: str) -> bool:
@@ -76,7 +83,7 @@ class MemoryChannel:
         self._now, self._idle_seconds = now, idle_seconds
         self._sessions: dict[str, Session] = {}
         self._by_key: dict[str, dict[str, Session]] = {}
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, SessionStream] = {}
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -131,7 +138,7 @@ class MemoryChannel:
     def _expired(self, session: Session) -> bool:
         return not session.busy and self._now() - session.last_used > self._idle_seconds
 
-    async def hold(self, session: Session) -> Stream:
+    async def hold(self, session: Session) -> SessionStream:
         """Opens the session's stream. The newest wins, within the session and, beyond a number, within the key."""
         if (old := self._streams.pop(session.id, None)) is not None:
             old.end()
@@ -141,10 +148,10 @@ class MemoryChannel:
             crowded.end(limits.STREAM_RETRY_SECONDS)
         if len(self._streams) >= limits.STREAMS_MAX:
             raise Full
-        stream = self._streams[session.id] = Stream(session)
+        stream = self._streams[session.id] = SessionStream(session)
         return stream
 
-    async def release(self, stream: Stream) -> None:
+    async def release(self, stream: SessionStream) -> None:
         """Forgets a stream that is over, unless a newer one has its place."""
         if self._streams.get(stream.session.id) is stream:
             del self._streams[stream.session.id]

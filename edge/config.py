@@ -27,6 +27,7 @@ class Backends:
     auth: str
     reads: str
     proposals: str
+    tasks: str = ""  # without an address no call becomes a task
 
 
 @dataclass(frozen=True)
@@ -58,5 +59,7 @@ class Timing:
     heartbeat_seconds: float = limits.HEARTBEAT_SECONDS
     reauthorize_seconds: float = limits.REAUTHORIZE_SECONDS
     handoff_pause_seconds: float = limits.HANDOFF_PAUSE_SECONDS
+    task_pause_seconds: float = limits.TASK_FOLLOW_PAUSE_SECONDS
+    task_away_seconds: float = limits.TASK_WAIT_AWAY_SECONDS
     stall_seconds: float = limits.HTTP_SEND_STALL_SECONDS
     drain_seconds: float = limits.HTTP_DRAIN_SECONDS

@@ -98,7 +98,7 @@ class Endpoint:
     def _offered(exchange: Exchange) -> list[tuple[str, str]]:
         return [(name, value) for name in _KEY_HEADERS for value in exchange.all(name)]
 
-    async def _post(self, exchange: Exchange, caller: Caller) -> Answer:
+    async def _post(self, exchange: Exchange, caller: Caller) -> Answer | None:
         if not negotiation.is_json(exchange.all("content-type"), exchange.all("content-encoding")):
             raise refuse(415, "The body must be application/json in UTF-8.")
         accepts = negotiation.accepts(exchange.all("accept"))
@@ -110,7 +110,8 @@ class Endpoint:
             return _error(400, rejected.id, rejected.code, rejected.message)
         try:
             era = eras.of_body(exchange.one(VERSION), tree)
-            return await (self._modern if era is Era.MODERN else self._legacy).post(exchange, caller, tree, accepts)
+            serving = self._modern if era is Era.MODERN else self._legacy
+            return await serving.post(exchange, caller, tree, accepts, self._cross_origin(exchange))
         except jsonrpc.Invalid as invalid:
             return _error(400, invalid.id, jsonrpc.INVALID_REQUEST, invalid.message)
         except eras.UnsupportedVersion as other:

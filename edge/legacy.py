@@ -21,7 +21,9 @@ from edge.link_requests import LinkRequests
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
 from edge.sessions import Capabilities, Session
+from edge.task_sessions import CAPABILITY, WAITS, SessionTasks
 from edge.tools import Toolbox
+from edge.waiting import Waiting
 from kit import limits
 from kit.catalogue import Tool
 
@@ -61,10 +63,17 @@ class Legacy:
     """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
 
     def __init__(
-        self, toolbox: Toolbox, calls: ToolCalls, channel: Channel, now: Now, timing: Timing, links: LinkRequests | None = None
+        self,
+        toolbox: Toolbox,
+        calls: ToolCalls,
+        channel: Channel,
+        now: Now,
+        timing: Timing,
+        links: LinkRequests | None = None,
+        tasks: SessionTasks | None = None,
     ) -> None:
         self._toolbox, self._calls, self._channel, self._now, self._timing = toolbox, calls, channel, now, timing
-        self._links = links
+        self._links, self._tasks = links, tasks
         self._methods = {
             "ping": Method(self._ping),
             "tools/list": Method(self._list_tools),
@@ -72,8 +81,8 @@ class Legacy:
         }
         self._notifications: dict[str, Callable[[Turn], None]] = {"notifications/cancelled": self._cancelled}
 
-    async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts) -> Answer:
-        """Answers one posted body."""
+    async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts, extra: tuple[Header, ...] = ()) -> Answer | None:
+        """Answers one posted body; None where the answer was streamed."""
         if isinstance(tree, list):
             return await self._batch(exchange, caller, tree, accepts)
         message = jsonrpc.read(tree)
@@ -82,6 +91,9 @@ class Legacy:
         session = await self._session(exchange, caller, getattr(message, "id", None))
         before: list[bytes] | None = [] if accepts.sse else None
         with session.in_use(self._now):
+            if isinstance(message, jsonrpc.Request) and message.method == WAITS:
+                answer = self._request(Turn(session, caller, message.params), message)
+                return await Waiting(exchange, accepts, self._timing, extra).answer(answer, message.id)
             body = await self._message(session, caller, message, before)
         return ACCEPTED if body is None else streams.whole(body, accepts, before=before or ())
 
@@ -123,7 +135,7 @@ class Legacy:
                 raise Fault(REQUEST_CANCELLED, "The request was cancelled.") from None
 
     async def _run(self, turn: Turn, request: jsonrpc.Request) -> Any:
-        method = self._methods.get(request.method)
+        method = self._methods.get(request.method) or self._task_method(turn.session, request.method)
         if method is None or not method.forwards:
             await turn.caller.authenticate()
         if request.method == "initialize":
@@ -131,6 +143,10 @@ class Legacy:
         if method is None:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Unknown method.")
         return await method.run(turn)
+
+    def _task_method(self, session: Session, name: str) -> Method | None:
+        serve = self._tasks.methods.get(name) if self._tasks is not None and REVISIONS[session.version].tasks else None
+        return None if serve is None else Method(lambda turn: serve(turn.caller, turn.params), forwards=True)
 
     async def _batch(self, exchange: Exchange, caller: Caller, tree: list[Any], accepts: Accepts) -> Answer:
         """Several messages in one body, which only the oldest revision knows."""
@@ -169,16 +185,17 @@ class Legacy:
         if live is not None and live.owned_by(caller.key):
             raise jsonrpc.Invalid("This session is initialized already.", request.id)
         try:
-            version, capabilities = _offer(request.params)
+            version, can = _offer(request.params)
         except Fault as fault:
             return streams.whole(jsonrpc.error(request.id, fault.code, fault.message), accepts)
-        session = Session(sessions.new_id(), principal.key_id, sessions.digest(caller.key), version, capabilities, self._now())
+        session = Session(sessions.new_id(), principal.key_id, sessions.digest(caller.key), version, can, self._now())
         try:
             await self._channel.open(session)
         except Full:
             raise refuse(503, "Too many sessions are open. Try again later.", (b"retry-after", b"60"), id_=request.id) from None
         revision = REVISIONS[version]
-        result = {"protocolVersion": version, "capabilities": identity.CAPABILITIES, "serverInfo": revision.server}
+        capabilities = identity.CAPABILITIES | (CAPABILITY if self._tasks is not None and revision.tasks else {})
+        result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": revision.server}
         body = jsonrpc.result(request.id, result | {"instructions": identity.INSTRUCTIONS})
         return streams.whole(body, accepts, (SESSION_HEADER.encode(), session.id.encode()))
 
@@ -216,7 +233,11 @@ class Legacy:
         return self._toolbox.listings[turn.session.version]
 
     async def _call_tool(self, turn: Turn) -> Any:
-        return await self._calls.call(turn.caller, turn.params, REVISIONS[turn.session.version], turn)
+        revision = REVISIONS[turn.session.version]
+        if self._tasks is None or not revision.tasks:
+            return await self._calls.call(turn.caller, turn.params, revision, turn)
+        call = self._tasks.augmented(turn, turn.session, turn.caller, turn.params)
+        return call.checked(await self._calls.call(turn.caller, turn.params, revision, call))
 
     def _cancelled(self, turn: Turn) -> None:
         turn.session.cancel(turn.params.get("requestId"))

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from edge import eras, identity, jsonrpc, routing_headers, streams
-from edge.call import ToolCalls
+from edge.call import Handover, ToolCalls
 from edge.caller import Caller
 from edge.errors import MODERN_STATUS, UNSUPPORTED_VERSION, Fault
-from edge.http import ACCEPTED, JSON_TYPE, Answer, Disconnected, Exchange
+from edge.http import ACCEPTED, JSON_TYPE, Answer, Disconnected, Exchange, Header, refuse
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
 from edge.rounds import Rounds
+from edge.subscriptions import Subscriptions
+from edge.task_extension import CAPABILITY, ExtensionTasks, declared, missing
 from edge.tools import Card, Toolbox
 
+STREAMED = object()  # what a method returns whose answer is out already
 CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities"
 
 
@@ -26,9 +29,16 @@ class Turn:
 
     exchange: Exchange
     caller: Caller
-    params: Mapping[str, Any]
+    request: jsonrpc.Request
     version: str
     capabilities: Mapping[str, Any]
+    accepts: Accepts
+    extra: tuple[Header, ...]
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """What the request says."""
+        return self.request.params
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +52,27 @@ class Method:
 class Modern:
     """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
 
-    def __init__(self, toolbox: Toolbox, calls: ToolCalls, rounds: Rounds) -> None:
-        self._toolbox, self._calls, self._rounds = toolbox, calls, rounds
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        calls: ToolCalls,
+        rounds: Rounds,
+        tasks: ExtensionTasks | None = None,
+        subscriptions: Subscriptions | None = None,
+    ) -> None:
+        self._toolbox, self._calls, self._rounds, self._tasks = toolbox, calls, rounds, tasks
+        self._subscriptions = subscriptions
+        self._offered = identity.CAPABILITIES | (CAPABILITY if tasks is not None else {})
         self._methods = {
             "server/discover": Method(self._discover),
             "tools/list": Method(self._list_tools),
             "tools/call": Method(self._call_tool, forwards=True),
-        }
+        } | {name: Method(self._on_task, forwards=True) for name in (tasks.methods if tasks is not None else ())}
+        if subscriptions is not None:
+            self._methods["subscriptions/listen"] = Method(self._listen)
 
-    async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts) -> Answer:
-        """Answers one posted body."""
+    async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts, extra: tuple[Header, ...] = ()) -> Answer | None:
+        """Answers one posted body; None where the answer was streamed."""
         message = jsonrpc.read(tree)
         if isinstance(message, jsonrpc.Response):
             raise jsonrpc.Invalid("This revision has no responses of clients.", message.id)
@@ -59,14 +80,14 @@ class Modern:
             await caller.authenticate()
             return ACCEPTED
         try:
-            result = await self._run(exchange, caller, message)
+            result = await self._run(exchange, caller, message, accepts, extra)
         except Fault as fault:
             status = MODERN_STATUS.get(fault.code, 200)
             body = jsonrpc.error(message.id, fault.code, fault.message, fault.data)
             return streams.whole(body, accepts) if status == 200 else Answer(status, body, (JSON_TYPE,))
-        return streams.whole(jsonrpc.result(message.id, result), accepts)
+        return None if result is STREAMED else streams.whole(jsonrpc.result(message.id, result), accepts)
 
-    async def _run(self, exchange: Exchange, caller: Caller, request: jsonrpc.Request) -> Any:
+    async def _run(self, exchange: Exchange, caller: Caller, request: jsonrpc.Request, accepts: Accepts, extra: tuple[Header, ...]) -> Any:
         """The checks in the order that clients count on: shape, headers, version, method, and then the method's own."""
         version, capabilities = _meta(request.params)
         routing_headers.check(exchange.headers, request.method, request.params)
@@ -77,10 +98,10 @@ class Modern:
             await caller.authenticate()
         if method is None:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Unknown method.")
-        return await method.run(Turn(exchange, caller, request.params, version, capabilities))
+        return await method.run(Turn(exchange, caller, request, version, capabilities, accepts, extra))
 
     async def _discover(self, turn: Turn) -> Any:
-        found = {"supportedVersions": list(eras.SUPPORTED_VERSIONS), "capabilities": identity.CAPABILITIES}
+        found = {"supportedVersions": list(eras.SUPPORTED_VERSIONS), "capabilities": self._offered}
         return REVISIONS[turn.version].listed(found | {"instructions": identity.INSTRUCTIONS})
 
     async def _list_tools(self, turn: Turn) -> Any:
@@ -94,8 +115,26 @@ class Modern:
 
         revision = REVISIONS[turn.version]
         round_ = self._rounds.of(turn.caller, turn.params, turn.capabilities, revision)
-        call = self._calls.call(turn.caller, turn.params, revision, round_, check)
+        handover: Handover = round_
+        if self._tasks is not None:
+            handover = self._tasks.deferred(round_, turn.caller, turn.params, declared(turn.capabilities), revision)
+        call = self._calls.call(turn.caller, turn.params, revision, handover, check)
         return await _while_connected(turn.exchange, call)
+
+    async def _listen(self, turn: Turn) -> Any:
+        assert self._subscriptions is not None
+        wanted = self._subscriptions.read(turn.params, declared(turn.capabilities))
+        if not turn.accepts.sse:
+            raise refuse(406, "A subscription is answered with text/event-stream only.", id_=turn.request.id)
+        await self._subscriptions.listen(turn.exchange, turn.caller, turn.request.id, wanted, turn.extra)
+        return STREAMED
+
+    async def _on_task(self, turn: Turn) -> Any:
+        assert self._tasks is not None
+        if not declared(turn.capabilities):
+            await turn.caller.authenticate()
+            raise missing()
+        return REVISIONS[turn.version].result(await self._tasks.methods[turn.request.method](turn.caller, turn.params))
 
 
 def unsupported(requested: str) -> Fault:

@@ -15,7 +15,7 @@ from edge.negotiation import Accepts
 from kit.errors import Refusal
 
 KEEPALIVE = b": keepalive\n\n"
-_HEADERS: tuple[Header, ...] = (
+HEADERS: tuple[Header, ...] = (
     SSE_TYPE,
     (b"cache-control", b"no-cache, no-transform"),  # and no compression: a buffered heartbeat keeps nobody awake
     (b"x-accel-buffering", b"no"),
@@ -35,10 +35,12 @@ def whole(body: bytes, accepts: Accepts, *headers: Header, before: Sequence[byte
     return Answer(200, b"".join(map(event, (*before, body))), (SSE_TYPE, (b"x-accel-buffering", b"no"), *headers))
 
 
-async def hold(exchange: Exchange, stream: Stream, caller: Caller, timing: Timing, extra: tuple[Header, ...]) -> None:
-    """Carries a stream until its reader is gone, it is ended, or the key behind it is no longer good."""
-    await exchange.begin((*_HEADERS, *extra))
-    await _first(exchange.gone(), _judge(caller, timing), _write(exchange, stream, timing))
+async def hold(
+    exchange: Exchange, stream: Stream, caller: Caller, timing: Timing, extra: tuple[Header, ...], first: bytes = KEEPALIVE
+) -> None:
+    """Carries a stream until its reader is gone, it is ended, or the key behind it is no longer good. `first` is said at once."""
+    await exchange.begin((*HEADERS, *extra))
+    await _first(exchange.gone(), _judge(caller, timing), _write(exchange, stream, timing, first))
     with suppress(TimeoutError):
         async with asyncio.timeout(timing.stall_seconds):
             await exchange.end()
@@ -65,9 +67,9 @@ async def _judge(caller: Caller, timing: Timing) -> None:
             await caller.again().authenticate()
 
 
-async def _write(exchange: Exchange, stream: Stream, timing: Timing) -> None:
+async def _write(exchange: Exchange, stream: Stream, timing: Timing, first: bytes = KEEPALIVE) -> None:
     """Writes what comes, and a comment when nothing does, so that no proxy takes silence for death."""
-    data: bytes = KEEPALIVE
+    data = first
     with suppress(TimeoutError):  # a reader that takes nothing is let go
         while True:
             async with asyncio.timeout(timing.stall_seconds):

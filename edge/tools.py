@@ -75,7 +75,7 @@ def _shown(card: Card, revision: Revision) -> dict[str, Any]:
     if revision.structured:
         shown["outputSchema"] = card.answer
     shown["annotations"] = _annotations(tool)
-    if revision.execution:
+    if revision.tasks:
         shown["execution"] = {"taskSupport": tool.task_support}
     return shown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +66,7 @@ class StreamMethod:
 
     async def __call__(
         self, request: Message, *, metadata: Sequence[tuple[str, str]] = (), timeout_seconds: float | None = limits.RPC_STREAM_SECONDS
-    ) -> AsyncIterator[Message]:
+    ) -> AsyncGenerator[Message, None]:
         """Each message as it comes, or the refusal that the other program gave. Leaving the iteration takes the call back."""
         call = self.call(request, metadata=metadata, timeout=timeout_seconds)
         try:

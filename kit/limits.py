@@ -88,6 +88,16 @@ HANDOFF_PAUSE_SECONDS = 2.0  # the first pause between two looks; grows
 HANDOFF_PAUSE_MAX_SECONDS = 120.0
 HANDOFF_RECEIPT_MAX_BYTES = 64 * 1024  # of a receipt that a client carries for us
 
+# The edge: tasks
+TASK_WAIT_SECONDS = 30.0  # one wait for the end of a task; a client's own wait is made of these
+TASK_WAIT_PAUSE_SECONDS = 0.25  # between two waits where the one before ended early
+TASK_WAIT_AWAY_SECONDS = 30.0  # how long a client that waits is kept while nobody can say how its task stands
+TASK_FOLLOWED_MAX = 500  # sessions that are told of their tasks; beyond it clients poll
+TASK_EARLY_MAX = 100  # tasks of a session that end before their client knows of them
+TASK_FOLLOW_PAUSE_SECONDS = 0.5  # before a stream of news that broke off is opened again; grows
+TASK_LISTENED_MAX = 100  # tasks that one subscription names
+TASK_ID_MAX_CHARS = 128
+
 # Approvals: people who sign in to decide
 PERSON_BODY_MAX_BYTES = 64 * 1024  # one form, or one JSON body
 PERSON_FIELDS_MAX = 200  # fields of a form

@@ -10,7 +10,8 @@ from edge.config import Handoff, Timing
 from tests.poll import until
 from tests.system.edge import running
 from tests.system.edge.held import Held
-from tests.system.edge.running import Running, Site
+from tests.system.edge.running import Running, Site, as_tasks
+from tests.system.edge.tasking import OPTIONAL, REQUIRED
 from tests.system.edge.wire import Wire
 from tests.system.edge.world import World
 
@@ -30,6 +31,7 @@ def world(site: Site) -> Iterator[World]:
     for name in ("auth_up", "denials", "rows", "get_matter", "presented", "cancelled"):
         setattr(site.world, name, getattr(fresh, name))
     site.world.ledger.clear()
+    site.world.runs.clear()
 
 
 @pytest.fixture(scope="session")
@@ -96,3 +98,15 @@ def linking(site: Site, leading: Handoff) -> Iterator[Running]:
 def linked(linking: Running, world: World, http: httpx.Client) -> Wire:
     """A client that can open links, with no session yet."""
     return Wire(linking, world.new_key(), http, capabilities={"elicitation": {"url": {}}})
+
+
+TASK_TIMING = Timing(
+    heartbeat_seconds=0.2, reauthorize_seconds=0.3, session_sweep_seconds=0.1, task_pause_seconds=0.03, task_away_seconds=0.5
+)
+
+
+@pytest.fixture(scope="session")
+def tasking(site: Site) -> Iterator[Running]:
+    """An edge with tasks, where one tool can be one and another is nothing else."""
+    with site.edge(TASK_TIMING, site.with_tasks, declared=as_tasks(**{OPTIONAL: "optional", REQUIRED: "required"})) as made:
+        yield made

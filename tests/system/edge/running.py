@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from edge import app
 from edge.channel import MemoryChannel
 from edge.config import Backends, EdgeConfig, Handoff, Http, Timing
 from kit import catalogue, listener
+from kit.catalogue import Catalogue
 from kit.clock import Clock, system_clock
 from tests.poll import until
 from tests.system.edge.world import Backend, World
@@ -46,8 +47,23 @@ class Running:
 
     host: str
     port: int
-    channel: MemoryChannel
+    app: app.Edge
     server: listener.Listener
+
+    @property
+    def channel(self) -> MemoryChannel:
+        """Its sessions and their streams."""
+        return self.app.channel
+
+    @property
+    def following(self) -> int:
+        """How many sessions are told of their tasks."""
+        return self.app.news.count if self.app.news is not None else 0
+
+    @property
+    def listening(self) -> int:
+        """How many subscriptions are open."""
+        return self.app.subscriptions.count if self.app.subscriptions is not None else 0
 
     @property
     def url(self) -> str:
@@ -68,6 +84,12 @@ class Site:
     backend: Backend
     loop: LoopThread
 
+    @property
+    def with_tasks(self) -> Backends:
+        """Every program, the one that keeps tasks included."""
+        behind = self.backend
+        return Backends(behind.auth_address, behind.reads_address, behind.proposals_address, behind.tasks_address)
+
     def settings(self, backends: Backends | None = None, handoff: Handoff | None = None, **http: Any) -> EdgeConfig:
         """Configuration of an edge in front of this backend."""
         behind = self.backend
@@ -76,7 +98,12 @@ class Site:
 
     @contextmanager
     def edge(
-        self, timing: Timing | None = None, backends: Backends | None = None, clock: Clock = system_clock, **settings_: Any
+        self,
+        timing: Timing | None = None,
+        backends: Backends | None = None,
+        clock: Clock = system_clock,
+        declared: Catalogue | None = None,
+        **settings_: Any,
     ) -> Iterator[Running]:
         """An edge of its own."""
         settings, timing = self.settings(backends, **settings_), timing or Timing()
@@ -86,18 +113,25 @@ class Site:
 
         async def make() -> tuple[app.Edge, listener.Listener]:
             public_url = settings.http.public_url or f"http://{bound}"
-            edge = app.build(settings, catalogue.load(), public_url, timing, clock=clock)
-            return edge, listener.Listener(listener.configured(edge.app, timing), started.set, edge.channel.end_streams)
+            edge = app.build(settings, declared or catalogue.load(), public_url, timing, clock=clock)
+            return edge, listener.Listener(listener.configured(edge.app, timing), started.set, edge.end_streams)
 
         edge, server = self.loop.run(make())
         serving = asyncio.run_coroutine_threadsafe(server.serve([sock]), self.loop.loop)
         until(lambda: started.is_set() or serving.done(), "the edge serves")
         host, _, port = bound.rpartition(":")
         try:
-            yield Running(host, int(port), edge.channel, server)
+            yield Running(host, int(port), edge, server)
         finally:
             server.should_exit = True
             serving.result(30)
+
+
+def as_tasks(**support: str) -> Catalogue:
+    """The product's tools, some of them declared to be tasks."""
+    found = catalogue.load()
+    tools = tuple(replace(tool, task_support=support.get(tool.name, tool.task_support)) for tool in found.tools)
+    return replace(found, tools=tools, by_name={tool.name: tool for tool in tools})
 
 
 @contextmanager

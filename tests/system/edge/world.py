@@ -20,6 +20,7 @@ from kit.credentials import ApiKey
 from kit.errors import UNAUTHENTICATED_MESSAGE, Refusal, unavailable
 from ops import pki
 from tests.system.edge.ledger import Ledger
+from tests.system.edge.runs import Runs
 
 CASE = "11111111-1111-4111-8111-111111111111"
 Answer = Callable[[Any], Awaitable[Message]]
@@ -48,6 +49,7 @@ class World:
     presented: list[str] = field(default_factory=list)
     cancelled: int = 0
     ledger: Ledger = field(default_factory=Ledger)
+    runs: Runs = field(default_factory=Runs)
 
     def new_key(self, owner: str = "ada") -> Known:
         """A key that works."""
@@ -93,14 +95,15 @@ def matter(number: int) -> matters_pb2.Matter:
 
 
 class Backend:
-    """The three programs, each with its own certificate."""
+    """The programs behind the edge, each with its own certificate."""
 
     def __init__(self, world: World, folder: Path) -> None:
-        pki.ensure(folder, ("auth", "reads", "proposals"), ("edge",), datetime.now(UTC))
+        pki.ensure(folder, ("auth", "reads", "proposals", "tasks"), ("edge",), datetime.now(UTC))
         self._world, self._folder = world, folder
         self._auth, self.auth_address = self._server("auth")
         self._reads, self.reads_address = self._server("reads")
         self._proposals, self.proposals_address = self._server("proposals")
+        self._tasks, self.tasks_address = self._server("tasks")
 
     def tls(self, name: str) -> config.Tls:
         """The files of a program."""
@@ -109,7 +112,8 @@ class Backend:
     def _server(self, name: str) -> tuple[grpc.aio.Server, str]:
         tls = self.tls(name)
         ca, key, cert = (Path(f).read_bytes() for f in (tls.ca_file, tls.key_file, tls.cert_file))
-        made = grpc.aio.server(interceptors=[callers.CallerGate(callers.load(name))])
+        table = {"substrate.tasks.v1.TaskService": frozenset({"edge.substrate"})} if name == "tasks" else callers.load(name)
+        made = grpc.aio.server(interceptors=[callers.CallerGate(table)])
         port = made.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, cert)], ca, True))
         return made, f"127.0.0.1:{port}"
 
@@ -126,7 +130,9 @@ class Backend:
         self._reads.add_generic_rpc_handlers((server.handlers("substrate.reads.v1.MatterService", reads, self._authority),))
         for service, methods in self._world.ledger.services().items():
             self._proposals.add_generic_rpc_handlers((server.handlers(service, methods, self._authority),))
-        for one in (self._auth, self._reads, self._proposals):
+        for service, methods in self._world.runs.services().items():
+            self._tasks.add_generic_rpc_handlers((server.handlers(service, methods, self._authority),))
+        for one in (self._auth, self._reads, self._proposals, self._tasks):
             servicer = health.aio.HealthServicer()
             await servicer.set("", health_pb2.HealthCheckResponse.SERVING)
             health_pb2_grpc.add_HealthServicer_to_server(servicer, one)
@@ -138,6 +144,7 @@ class Backend:
         await self._auth.stop(None)
         await self._reads.stop(None)
         await self._proposals.stop(None)
+        await self._tasks.stop(None)
 
     async def _authenticate(self, request: auth.AuthenticateRequest, _call: server.Call) -> Message:
         self._world.authenticated += 1

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from edge import sessions
-from edge.channel import Full, MemoryChannel, Stream
+from edge.channel import Full, MemoryChannel, SessionStream
 from edge.sessions import Capabilities, Session
 from kit import credentials, limits
 
@@ -170,7 +170,7 @@ async def test_releasing_an_old_stream_leaves_the_new_one(channel: MemoryChannel
 
 
 async def test_a_reader_that_falls_behind_too_far_loses_its_stream(clock: Clock) -> None:
-    stream = Stream(made(clock))
+    stream = SessionStream(made(clock))
     assert all(stream.put(b"x") for _ in range(limits.STREAM_BACKLOG_MAX))
     assert not stream.put(b"x")
     read = [await stream.next(1) for _ in range(limits.STREAM_BACKLOG_MAX + 1)]
@@ -210,4 +210,4 @@ def test_cancelling_touches_exactly_the_one_request_that_is_meant(clock: Clock) 
 async def test_waiting_for_a_message_ends_in_time(clock: Clock) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(5):
-            await Stream(made(clock)).next(0.01)
+            await SessionStream(made(clock)).next(0.01)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from edge import sessions, streams
-from edge.channel import Stream
+from edge.channel import SessionStream
 from edge.config import Timing
 from edge.http import Exchange
 from edge.sessions import Capabilities, Session
@@ -36,7 +36,7 @@ class Socket:
 async def test_a_stream_that_is_ended_while_a_part_is_being_taken_writes_no_other(ticks: int) -> None:
     socket = Socket()
     exchange = Exchange({"method": "GET", "query_string": b"", "headers": []}, socket.receive, socket.send)
-    stream = Stream(Session(sessions.new_id(), "k", sessions.digest(KEY), "2025-11-25", Capabilities(), 0.0))
+    stream = SessionStream(Session(sessions.new_id(), "k", sessions.digest(KEY), "2025-11-25", Capabilities(), 0.0))
     writing = asyncio.create_task(streams._write(exchange, stream, Timing(heartbeat_seconds=0.001)))
     (await socket.offered.get()).set_result(None)
     for _ in range(ticks):
