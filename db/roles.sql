@@ -102,6 +102,23 @@ GRANT INSERT (proposal_id, key_id) ON ledger.withdrawals TO svc_proposals;
 GRANT INSERT (handoff_hash, proposal_id, key_id, owner_id, session_hash, expires_at) ON ledger.handoffs TO svc_proposals;
 GRANT INSERT (handoff_hash, answer) ON ledger.handoff_answers TO svc_proposals;
 
+-- tasks: keeps runs of tool calls, and takes them away when they are over. It appends to the audit chain, and has no other way in.
+REVOKE ALL ON SCHEMA runs FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA runs FROM PUBLIC, svc_tasks;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA runs FROM PUBLIC, svc_tasks;
+GRANT USAGE ON SCHEMA runs, audit TO svc_tasks;
+GRANT EXECUTE ON FUNCTION audit.append TO svc_tasks;
+GRANT SELECT ON runs.transitions TO svc_tasks;
+GRANT SELECT, DELETE, INSERT (id, workflow, owner_id, case_id, launch_ctx, deadline_at, expires_at),
+  UPDATE (status, status_message, updated_at, ready_at, deadline_at, fence, attempts, lease_owner, lease_until) ON runs.agent_runs TO svc_tasks;
+GRANT SELECT, INSERT (run_id, position, kind, input, input_sha256, given),
+  UPDATE (asked, state, answered, progress, progress_total, progress_message, result, result_is_error) ON runs.agent_run_steps TO svc_tasks;
+GRANT EXECUTE ON FUNCTION runs.claim, runs.complete, runs.ask TO svc_tasks;
+-- The firm's other runs do not exist for it.
+ALTER TABLE runs.agent_runs ENABLE ROW LEVEL SECURITY;
+DROP POLICY IF EXISTS tasks_alone ON runs.agent_runs;
+CREATE POLICY tasks_alone ON runs.agent_runs TO svc_tasks USING (key_id IS NOT NULL) WITH CHECK (key_id IS NOT NULL);
+
 -- approvals: reads what waits, inserts what a person decided. It carries nothing out and changes no proposal.
 GRANT SELECT ON ledger.proposals, ledger.withdrawals, ledger.states, ledger.decisions, ledger.nonces, ledger.executions, ledger.retries, ledger.handoffs,
   ledger.handoff_answers TO svc_approvals;

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from edge import jsonrpc
 from kit.errors import INTERNAL_MESSAGE, Refusal
-from kit.results import REQUEST_CANCELLED, TREATMENTS, Treatment, tool_result, treatment
+from kit.results import REQUEST_CANCELLED, TREATMENTS, Treatment, internal_words, tool_result, treatment
 
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
-_INCIDENT = re.compile(r"incident ([0-9a-f]{8})\b")
 
 # HTTP status of a JSON-RPC error of the modern era. What is not listed travels with 200, as everything does in the handshake era.
 MODERN_STATUS = {
@@ -41,8 +39,7 @@ def internal(incident: str | None) -> Fault:
 
 def internal_of(refusal: Refusal) -> Fault:
     """The same for a defect of a service: its id passes, its words do not."""
-    found = _INCIDENT.search(refusal.message)
-    return internal(found[1] if found else None)
+    return Fault(jsonrpc.INTERNAL_ERROR, internal_words(refusal))
 
 
 __all__ = [

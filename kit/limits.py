@@ -113,6 +113,31 @@ HISTORY_PAGE_ROWS = 50
 OUTCOME_WAIT_SECONDS = 3.0  # how long a result page waits for the execution to end before it shows that it has not
 OUTCOME_WAITERS_MAX = 200
 
+# Tasks: tool calls that run on their own
+TASKS_OPEN_PER_KEY_MAX = 100  # that a key has begun and that have not ended; beyond it a new one is refused
+TASKS_KEPT_PER_KEY_MAX = 1_000  # ended ones that are still kept included
+TASKS_RUNNING_PER_KEY_MAX = 4  # at once, on all workers together; the others wait
+TASKS_RUNNING_PER_WORKER = 16
+TASK_TTL_DEFAULT_SECONDS = 3_600
+TASK_TTL_MIN_SECONDS = 1
+TASK_TTL_MAX_SECONDS = 86_400
+TASK_RUN_SECONDS = 120.0  # one run of the tool
+TASK_QUEUE_SECONDS = 900.0  # waiting for a worker
+TASK_ATTEMPTS_MAX = 3  # a read is begun this often where workers die or a service does not answer
+TASK_RETRY_SECONDS = 1.0  # before a read that a service did not answer is begun again; grows with the attempts
+TASK_LEASE_SECONDS = 15.0  # how long a worker holds a task without a word
+TASK_SWEEP_SECONDS = 5.0  # how often a worker looks for what nobody announced
+TASK_PURGE_MAX = 500  # rows taken away in one look
+TASK_RESULT_MAX_BYTES = 6 * 1024 * 1024
+TASK_QUESTIONS_MAX = 20  # that a tool asks at once
+TASK_WAIT_SECONDS = 25.0  # how long one call waits for a task
+TASK_ANSWER_SECONDS = 0.5  # of a caller's deadline, left for the answer
+TASK_WAITERS_MAX = 800  # calls that wait or watch, of one instance
+TASK_LOOK_SECONDS = 5.0  # how often somebody who waits looks without being told
+TASK_PROGRESS_SECONDS = 0.25  # between two notes of progress
+TASK_WATCHED_PER_SESSION_MAX = 200
+TASK_POLL_MILLISECONDS = 1_000  # what clients are told to wait between two looks
+
 # Executor: what was decided, carried out once
 EXECUTION_LEASE_SECONDS = 60.0  # how long a claim holds without a word of its holder
 EXECUTION_SWEEP_SECONDS = 3.0  # how often it looks for what nobody announced

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Any
 
 import orjson
 from substrate.common.v1 import error_reason_pb2 as reasons
 
-from kit.errors import Reason, Refusal
+from kit.errors import INTERNAL_MESSAGE, Reason, Refusal
 
 REQUEST_CANCELLED = -32800
+_INCIDENT = re.compile(r"incident ([0-9a-f]{8})\b")
 REFUSAL_META = "substrate/refusal"
 
 
@@ -59,3 +61,9 @@ def answered(data: bytes, *, structured: bool = True) -> dict[str, Any]:
     """A tool's answer, encoded once: as it is for programs, and as text for those that read only text."""
     content: dict[str, Any] = {"content": [{"type": "text", "text": data.decode()}]}
     return content | ({"structuredContent": orjson.Fragment(data)} if structured else {})
+
+
+def internal_words(refusal: Refusal) -> str:
+    """What is said of a defect of a service: its id passes, its words do not."""
+    found = _INCIDENT.search(refusal.message)
+    return f"{INTERNAL_MESSAGE} Report incident {found[1]}." if found else INTERNAL_MESSAGE

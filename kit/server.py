@@ -39,6 +39,7 @@ class Call:
 
     path: str
     principal: auth_service_pb2.Principal | None
+    seconds_left: float = limits.RPC_TIMEOUT_SECONDS  # until the caller stops waiting
 
 
 # Awaitable[Message], or AsyncIterator[Message] where the method answers with a stream.
@@ -104,14 +105,15 @@ class Guard:
             raise invalid([FieldError("request", f"expected the bytes of a {self._kind.DESCRIPTOR.name}")]) from None
 
     async def _admitted(self, request: Message, context: Context) -> tuple[Message, Call]:
-        if (context.time_remaining() or limits.RPC_TIMEOUT_SECONDS) < limits.RPC_DEADLINE_FLOOR_SECONDS:
+        left = context.time_remaining() or limits.RPC_TIMEOUT_SECONDS
+        if left < limits.RPC_DEADLINE_FLOOR_SECONDS:
             raise unavailable("Too little time was left to answer. Try again with a longer deadline.")
         wrong = field_errors(request)
         # Authority comes before the complaint about arguments: who may not call learns nothing of what a right call looks like.
         principal = await self._principal(request, context, checkable=not wrong) if self._authority else None
         if wrong:
             raise invalid(wrong)
-        return request, Call(self._path, principal)
+        return request, Call(self._path, principal, left)
 
     async def _principal(self, request: Any, context: Context, *, checkable: bool) -> auth_service_pb2.Principal:
         metadata = [(k, v if isinstance(v, str) else "") for k, v in context.invocation_metadata() or ()]

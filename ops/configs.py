@@ -31,6 +31,8 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
         found["handoff"] = {"approvals_url": f"http://{addresses['approvals']}", "state_keys_file": str(data.state_keys)}
     elif "auth" in program.needs:
         found["auth"] = {"address": addresses["auth"]}
+        if behind := [name for name in program.needs if name != "auth"]:
+            found["backends"] = {name: addresses[name] for name in behind}
     if program.role:
         found["database"] = {"dsn_file": str(dsn_file(data.secrets, program.role))}
     if "decision.key" in program.secrets:

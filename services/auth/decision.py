@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from substrate.auth.v1 import auth_service_pb2 as pb
 from substrate.common.v1 import error_reason_pb2 as reasons
 
@@ -27,7 +30,7 @@ def malformed() -> pb.Denial:
     return pb.Denial(reason=reasons.ERROR_REASON_INTERNAL, message=INTERNAL_MESSAGE)
 
 
-def denial(tool: Tool, row: Record) -> pb.Denial:
+def denial(tool: Tool, row: Record | Mapping[str, Any]) -> pb.Denial:
     """The refusal of a call that was not allowed."""
     outcome = row["outcome"]
     if outcome == "scope_missing":

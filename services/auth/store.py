@@ -61,8 +61,8 @@ class Store:
         rows = await self.read("keys_by_row", {"key_ids": list(key_ids)}) if key_ids else []
         return {row["id"]: row for row in rows}
 
-    async def review(self, key_id: str, tools: Sequence[Tool | None], case_ids: Sequence[str | None]) -> tuple[bool, list[bool]]:
-        """Whether a key is live, and whether it may make each of these calls, in order."""
+    async def review(self, key_id: str, tools: Sequence[Tool | None], case_ids: Sequence[str | None]) -> tuple[bool, list[str]]:
+        """Whether a key is live, and the outcome of each of these calls if it were made now, in order; the rate is not looked at."""
         columns = {
             "key_id": key_id,
             "scopes": [tool.scope if tool else None for tool in tools],
@@ -71,7 +71,7 @@ class Store:
             "needs_case": [tool is None or tool.names_case for tool in tools],
         }
         rows = await self.read("review", columns)
-        return rows[0]["live"], [row["allowed"] for row in rows if row["n"] is not None]
+        return rows[0]["live"], [row["outcome"] for row in rows if row["n"] is not None]
 
     @asynccontextmanager
     async def change(self, action: str, case_id: str | None, detail: bytes) -> AsyncIterator[Connection[Record]]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from substrate.auth.v1 import auth_service_pb2
 from substrate.auth.v1 import worker_service_pb2 as pb
 
-from kit.catalogue import Catalogue
+from kit.catalogue import Catalogue, Tool
 from kit.server import Call, Handler
+from services.auth import decision
 from services.auth.passes import Passes
 from services.auth.store import Store
 
 NAME = "substrate.auth.v1.WorkerService"
+ALLOWED = "allowed"
 
 
 class WorkerService:
@@ -32,5 +35,12 @@ class WorkerService:
         """What the key may do now. A method that is not declared, or lacks the matter that it names, is not allowed."""
         tools = [self._catalogue.by_path.get(c.method) for c in request.calls]
         case_ids = [c.case_id if c.HasField("case_id") else None for c in request.calls]
-        live, allowed = await self._store.review(request.key_id, tools, case_ids)
-        return pb.ReviewCallsResponse(live=live, allowed=allowed)
+        live, outcomes = await self._store.review(request.key_id, tools, case_ids)
+        denials = [_denial(tool, outcome) for tool, outcome in zip(tools, outcomes, strict=True)]
+        return pb.ReviewCallsResponse(live=live, allowed=[o == ALLOWED for o in outcomes], denials=denials)
+
+
+def _denial(tool: Tool | None, outcome: str) -> auth_service_pb2.Denial:
+    if outcome == ALLOWED:
+        return auth_service_pb2.Denial()
+    return decision.malformed() if tool is None else decision.denial(tool, {"outcome": outcome})

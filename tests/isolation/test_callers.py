@@ -19,14 +19,25 @@ from kit.client import channel, credentials
 from kit.server import Call, GrpcProgram
 from ops import pki, programs
 
-CERTIFICATES = ("auth", "reads", "proposals", "approvals", "executor", "edge", "operator", "firm")
-AUTH = ("substrate.auth.v1.AuthService", "substrate.auth.v1.AuthAdminService", "substrate.auth.v1.PersonService")
+CERTIFICATES = ("auth", "reads", "proposals", "tasks", "approvals", "executor", "edge", "operator", "firm")
+AUTH = (
+    "substrate.auth.v1.AuthService",
+    "substrate.auth.v1.AuthAdminService",
+    "substrate.auth.v1.PersonService",
+    "substrate.auth.v1.WorkerService",
+)
 PROPOSALS = ("substrate.proposals.v1.ProposalService", "substrate.proposals.v1.HandoffService")
 READS = tuple(sorted({t.service for t in catalogue.load().tools if t.service.startswith("substrate.reads.")}))
 ALLOWED = {
-    "auth": {AUTH[0]: {"edge", "reads", "proposals"}, AUTH[1]: {"operator"}, AUTH[2]: {"approvals", "executor"}},
+    "auth": {
+        AUTH[0]: {"edge", "reads", "proposals", "tasks"},
+        AUTH[1]: {"operator"},
+        AUTH[2]: {"approvals", "executor"},
+        AUTH[3]: {"tasks"},
+    },
     "proposals": {PROPOSALS[0]: {"edge", "firm"}, PROPOSALS[1]: {"edge"}},
-    "reads": {service: {"edge", "firm"} for service in READS},
+    "tasks": {"substrate.tasks.v1.TaskService": {"edge"}},
+    "reads": {service: {"edge", "firm", "tasks"} for service in READS},
 }
 
 
@@ -49,7 +60,12 @@ async def reached(_request: Any, _call: Call) -> auth_service_pb2.AuthenticateRe
     return auth_service_pb2.AuthenticateResponse()
 
 
-@pytest.fixture(params=["auth", "reads", "proposals"])
+async def told(_request: Any, _call: Call) -> AsyncIterator[auth_service_pb2.AuthenticateResponse]:
+    """The same for a method that answers with a stream."""
+    yield auth_service_pb2.AuthenticateResponse()
+
+
+@pytest.fixture(params=["auth", "reads", "proposals", "tasks"])
 async def server(request: pytest.FixtureRequest, certificates: Path, tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
     """A program of that name with its services and caller list; yields name and address."""
     name = str(request.param)
@@ -57,7 +73,7 @@ async def server(request: pytest.FixtureRequest, certificates: Path, tmp_path: P
     program = GrpcProgram(config.Server("127.0.0.1:0", str(ready)), tls(certificates, name), callers.load(name))
     for service in ALLOWED[name]:
         methods = descriptor_pool.Default().FindServiceByName(service).methods
-        program.add(service, {m.name: reached for m in methods}, None)
+        program.add(service, {m.name: told if m.server_streaming else reached for m in methods}, None)
 
     async def well() -> None:
         return None

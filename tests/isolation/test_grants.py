@@ -14,7 +14,9 @@ from tests.cluster import Database
 GOLDEN = Path(__file__).parent.parent / "golden" / "grants.txt"
 MATRIX = """
 WITH login AS (SELECT oid, rolname FROM pg_roles WHERE rolname LIKE 'svc\\_%' OR rolname = 'substrate_loader'),
-     ours AS (SELECT oid, nspname FROM pg_namespace WHERE nspname IN ('auth', 'audit', 'record', 'ledger', 'approvals', 'ops', 'public')),
+     ours AS (
+       SELECT oid, nspname FROM pg_namespace
+        WHERE nspname IN ('auth', 'audit', 'record', 'ledger', 'runs', 'approvals', 'ops', 'public')),
      relation AS (SELECT c.oid, c.relkind FROM pg_class c JOIN ours ON ours.oid = c.relnamespace),
      table_verb (verb) AS (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE'), ('TRUNCATE'), ('REFERENCES'), ('TRIGGER')),
      found (login, object, verb) AS (
@@ -142,7 +144,7 @@ ESCAPES = (
 )
 
 
-@pytest.mark.parametrize("login", ["svc_auth", "svc_reads", "svc_proposals", "svc_approvals", "svc_executor"])
+@pytest.mark.parametrize("login", ["svc_auth", "svc_reads", "svc_proposals", "svc_tasks", "svc_approvals", "svc_executor"])
 @pytest.mark.parametrize("escape", ESCAPES)
 async def test_a_login_cannot_get_out_of_its_duties(shared_database: Database, login: str, escape: str) -> None:
     connection = await db.connect_one(shared_database.dsn(login))

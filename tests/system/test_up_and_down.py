@@ -68,7 +68,7 @@ def test_it_writes_how_to_connect_for_its_owner_alone(own: Stack) -> None:
     assert set(own.connect) == {"mcp_url", "approvals_url", "keys", "matters", "grpc", "ca", "client_cert", "client_key", "people"}
     assert set(own.keys) == {"firm", "client_safe", "soilworks_only"}
     assert set(own.matters) == {"mclean", "soilworks", "mata"}
-    assert set(own.connect["grpc"]) == {"auth", "reads", "proposals", "executor"}
+    assert set(own.connect["grpc"]) == {"auth", "reads", "proposals", "tasks", "executor"}
     assert all(re.fullmatch(r"brk_live_[0-9A-Za-z]{46}", key) for key in own.keys.values())
     assert own.people["Ada Reyes"]["matters"] == ["mclean", "soilworks", "mata"]
     assert own.people["Ben Cole"]["matters"] == ["soilworks", "mata"]

@@ -16,8 +16,13 @@ WITH k AS (
     FROM auth.api_keys WHERE id = :key_id::uuid AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
 )
 SELECT k.scopes IS NOT NULL AS live, c.n,
-       k.scopes IS NOT NULL AND c.scope IS NOT NULL AND c.scope = ANY (k.scopes) AND NOT (c.class_refused AND k.credential_class <> 'firm')
-         AND c.needs_case = (c.case_id IS NOT NULL) AND (c.case_id IS NULL OR c.case_id = ANY (k.reachable)) AS allowed
+       CASE
+         WHEN k.scopes IS NULL THEN 'unauthenticated'
+         WHEN c.scope IS NULL OR NOT c.scope = ANY (k.scopes) THEN 'scope_missing'
+         WHEN c.class_refused AND k.credential_class <> 'firm' THEN 'class_refused'
+         WHEN c.needs_case <> (c.case_id IS NOT NULL) OR NOT c.case_id = ANY (k.reachable) THEN 'matter_not_accessible'
+         ELSE 'allowed'
+       END AS outcome
   FROM (SELECT 1) one
   LEFT JOIN k ON true
   LEFT JOIN unnest(:scopes::text[], :class_refused::bool[], :case_ids::uuid[], :needs_case::bool[]) WITH ORDINALITY

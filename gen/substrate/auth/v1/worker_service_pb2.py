@@ -23,9 +23,10 @@ _sym_db = _symbol_database.Default()
 
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
+from substrate.auth.v1 import auth_service_pb2 as substrate_dot_auth_dot_v1_dot_auth__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&substrate/auth/v1/worker_service.proto\x12\x11substrate.auth.v1\x1a\x1b\x62uf/validate/validate.proto\"\x86\x01\n\x0fGivePassRequest\x12\x1f\n\x06key_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x05keyId\x12\"\n\x06method\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc8\x01R\x06method\x12.\n\x0erequest_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rrequestSha256\"&\n\x10GivePassResponse\x12\x12\n\x04pass\x18\x01 \x01(\tR\x04pass\"f\n\x0cReviewedCall\x12\"\n\x06method\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc8\x01R\x06method\x12&\n\x07\x63\x61se_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01H\x00R\x06\x63\x61seId\x88\x01\x01\x42\n\n\x08_case_id\"w\n\x12ReviewCallsRequest\x12\x1f\n\x06key_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x05keyId\x12@\n\x05\x63\x61lls\x18\x02 \x03(\x0b\x32\x1f.substrate.auth.v1.ReviewedCallB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x05\x63\x61lls\"C\n\x13ReviewCallsResponse\x12\x12\n\x04live\x18\x01 \x01(\x08R\x04live\x12\x18\n\x07\x61llowed\x18\x02 \x03(\x08R\x07\x61llowed2\xc2\x01\n\rWorkerService\x12S\n\x08GivePass\x12\".substrate.auth.v1.GivePassRequest\x1a#.substrate.auth.v1.GivePassResponse\x12\\\n\x0bReviewCalls\x12%.substrate.auth.v1.ReviewCallsRequest\x1a&.substrate.auth.v1.ReviewCallsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&substrate/auth/v1/worker_service.proto\x12\x11substrate.auth.v1\x1a\x1b\x62uf/validate/validate.proto\x1a$substrate/auth/v1/auth_service.proto\"\x86\x01\n\x0fGivePassRequest\x12\x1f\n\x06key_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x05keyId\x12\"\n\x06method\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc8\x01R\x06method\x12.\n\x0erequest_sha256\x18\x03 \x01(\x0c\x42\x07\xbaH\x04z\x02h R\rrequestSha256\"&\n\x10GivePassResponse\x12\x12\n\x04pass\x18\x01 \x01(\tR\x04pass\"f\n\x0cReviewedCall\x12\"\n\x06method\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc8\x01R\x06method\x12&\n\x07\x63\x61se_id\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01H\x00R\x06\x63\x61seId\x88\x01\x01\x42\n\n\x08_case_id\"w\n\x12ReviewCallsRequest\x12\x1f\n\x06key_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x05keyId\x12@\n\x05\x63\x61lls\x18\x02 \x03(\x0b\x32\x1f.substrate.auth.v1.ReviewedCallB\t\xbaH\x06\x92\x01\x03\x10\xc8\x01R\x05\x63\x61lls\"x\n\x13ReviewCallsResponse\x12\x12\n\x04live\x18\x01 \x01(\x08R\x04live\x12\x18\n\x07\x61llowed\x18\x02 \x03(\x08R\x07\x61llowed\x12\x33\n\x07\x64\x65nials\x18\x03 \x03(\x0b\x32\x19.substrate.auth.v1.DenialR\x07\x64\x65nials2\xc2\x01\n\rWorkerService\x12S\n\x08GivePass\x12\".substrate.auth.v1.GivePassRequest\x1a#.substrate.auth.v1.GivePassResponse\x12\\\n\x0bReviewCalls\x12%.substrate.auth.v1.ReviewCallsRequest\x1a&.substrate.auth.v1.ReviewCallsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,16 +47,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REVIEWCALLSREQUEST'].fields_by_name['key_id']._serialized_options = b'\272H\005r\003\260\001\001'
   _globals['_REVIEWCALLSREQUEST'].fields_by_name['calls']._loaded_options = None
   _globals['_REVIEWCALLSREQUEST'].fields_by_name['calls']._serialized_options = b'\272H\006\222\001\003\020\310\001'
-  _globals['_GIVEPASSREQUEST']._serialized_start=91
-  _globals['_GIVEPASSREQUEST']._serialized_end=225
-  _globals['_GIVEPASSRESPONSE']._serialized_start=227
-  _globals['_GIVEPASSRESPONSE']._serialized_end=265
-  _globals['_REVIEWEDCALL']._serialized_start=267
-  _globals['_REVIEWEDCALL']._serialized_end=369
-  _globals['_REVIEWCALLSREQUEST']._serialized_start=371
-  _globals['_REVIEWCALLSREQUEST']._serialized_end=490
-  _globals['_REVIEWCALLSRESPONSE']._serialized_start=492
-  _globals['_REVIEWCALLSRESPONSE']._serialized_end=559
-  _globals['_WORKERSERVICE']._serialized_start=562
-  _globals['_WORKERSERVICE']._serialized_end=756
+  _globals['_GIVEPASSREQUEST']._serialized_start=129
+  _globals['_GIVEPASSREQUEST']._serialized_end=263
+  _globals['_GIVEPASSRESPONSE']._serialized_start=265
+  _globals['_GIVEPASSRESPONSE']._serialized_end=303
+  _globals['_REVIEWEDCALL']._serialized_start=305
+  _globals['_REVIEWEDCALL']._serialized_end=407
+  _globals['_REVIEWCALLSREQUEST']._serialized_start=409
+  _globals['_REVIEWCALLSREQUEST']._serialized_end=528
+  _globals['_REVIEWCALLSRESPONSE']._serialized_start=530
+  _globals['_REVIEWCALLSRESPONSE']._serialized_end=650
+  _globals['_WORKERSERVICE']._serialized_start=653
+  _globals['_WORKERSERVICE']._serialized_end=847
 # @@protoc_insertion_point(module_scope)

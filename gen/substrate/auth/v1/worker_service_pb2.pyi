@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from substrate.auth.v1 import auth_service_pb2 as _auth_service_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -130,21 +131,27 @@ class ReviewCallsResponse(_message.Message):
 
     LIVE_FIELD_NUMBER: _builtins.int
     ALLOWED_FIELD_NUMBER: _builtins.int
+    DENIALS_FIELD_NUMBER: _builtins.int
     live: _builtins.bool
     """Whether the key is good for anything at all: there, not revoked, not expired."""
     @_builtins.property
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bool]:
         """Whether it may make each call, in the order of the request."""
 
+    @_builtins.property
+    def denials(self) -> _containers.RepeatedCompositeFieldContainer[_auth_service_pb2.Denial]:
+        """Why not, for each call in that order, in the words that the call would be refused with; empty where it is allowed."""
+
     def __init__(
         self,
         *,
         live: _builtins.bool = ...,
         allowed: _abc.Iterable[_builtins.bool] | None = ...,
+        denials: _abc.Iterable[_auth_service_pb2.Denial] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "live", b"live"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "denials", b"denials", "live", b"live"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

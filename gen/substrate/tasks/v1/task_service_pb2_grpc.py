@@ -87,9 +87,11 @@ class TaskServiceServicer:
     """
 
     def CreateTask(self, request, context):
-        """Stores a new task and returns once it is durable. The tool runs afterwards, with what the key may do at that time: that the key lacks a
-        scope, a matter or has met a rate limit is then the task's result, as it would be the result of the call.
-        INVALID_ARGUMENT: no such tool, a tool that may not be a task, arguments that are no JSON object, a digest that is not theirs.
+        """Stores a new task and returns it, PENDING, once it is durable. The tool runs afterwards, with what the key may do at that time: arguments that
+        are wrong for it, a rate limit that is met or a scope that was taken away are then the task's result, as they would be the result of the call.
+        A call that the key may not make now is refused as the call itself would be: SCOPE_MISSING, CLASS_REFUSED, MATTER_NOT_ACCESSIBLE.
+        INVALID_ARGUMENT: no such tool, a tool that may not be a task, arguments that are no JSON object or lack the matter that the tool needs, a
+        digest that is not theirs.
         CONFLICT: the key has as many open or kept tasks as it may; the message says how many, and what to do.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -1,0 +1,1 @@
+"""Tool calls that run on their own."""
