@@ -15,6 +15,7 @@ GRANT UPDATE (scopes, allow_list, expires_at, revoked_at, credential_class, read
 GRANT UPDATE (second, counts) ON auth.rate_lanes TO svc_auth;
 GRANT UPDATE (allowed, refused, last_at) ON auth.usage TO svc_auth;
 GRANT SELECT, INSERT, UPDATE ON auth.passwords, auth.totp TO svc_auth;
+GRANT SELECT, INSERT, DELETE, UPDATE (sealed, set_at) ON auth.inference_credentials TO svc_auth;
 GRANT SELECT, INSERT, UPDATE, DELETE ON auth.attempts TO svc_auth;
 GRANT EXECUTE ON FUNCTION auth.authorize, auth.charge, auth.reachable, audit.append, audit.hold TO svc_auth;
 

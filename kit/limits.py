@@ -167,6 +167,16 @@ HEALTH_PROBE_SECONDS = 2.0
 LOAD_SECONDS = 300.0  # loading the demonstration matters
 OPERATOR_CALL_SECONDS = 30.0  # one call of an operator command
 
+# Retrieval
+RETRIEVAL_CANDIDATES_MAX = 100  # that one search by words, or by likeness, gives to the fusion
+RETRIEVAL_VECTOR_CANDIDATES_MAX = 30  # near is always somebody: fewer of these
+RETRIEVAL_VECTORS_MAX = 20_000  # passages of a matter that are compared by vector
+RETRIEVED_DEFAULT = 10
+RETRIEVED_MAX = 30  # passages of one answer, and what is reranked at once
+RERANK_PASSAGE_MAX_CHARS = 1_500  # of a passage that a model is shown
+RERANK_SECONDS = 6.0
+INFERENCE_CREDENTIAL_MAX_CHARS = 500
+
 # Loaders
 IMPORT_FILE_MAX_BYTES = 64 * 1024 * 1024
 PASSAGE_MAX_CHARS = 2_000

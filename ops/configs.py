@@ -39,6 +39,8 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
         found["decision"] = {"key_file": str(data.decision_key)}
     if "decision.pub" in program.secrets:
         found["decision"] = {"public_key_file": str(data.decision_pub)}
+    if "credentials.key" in program.secrets:
+        found["inference"] = {"key_file": str(data.credentials_key)}
     if "pepper" in program.secrets:
         found["keys"] = {"pepper_file": str(data.pepper)}
     return found

@@ -72,6 +72,11 @@ class DataDir:
         return self.secrets / "state.keys"
 
     @property
+    def credentials_key(self) -> Path:
+        """What credentials for a model provider are sealed with; only the operator's command and reads may read it."""
+        return self.secrets / "credentials.key"
+
+    @property
     def pepper(self) -> Path:
         """What keys are hashed with; only auth may read it."""
         return self.secrets / "pepper"

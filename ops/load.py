@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from kit import db
-from ops.importers import graph, mata, mclean, soilworks
+from ops.importers import graph, mata, mclean, soilworks, vectors, work_product
 from ops.importers.assemble import Index
 from ops.importers.library import Library
 from ops.importers.pages import ImportFailure, read_file
 from ops.importers.rows import TABLES, Rows
 
 RECORDED_BY = "import:ops.load/1"
-_KEYS = {"matters": "case_id", "provenance": "urn", "kg_provenance": "urn"}
+_KEYS = {"matters": "case_id", "provenance": "urn", "kg_provenance": "urn", "passage_vectors": "passage_id"}
 _REVIEWED_AT = "2026-11-01T09:00:00Z"
 _IMPORTERS: dict[str, Callable[[Library, Index, Index], None]] = {"mclean": mclean.rows, "soilworks": soilworks.rows, "mata": mata.rows}
 
@@ -35,6 +35,8 @@ def prepare(name: str, folder: Path) -> tuple[Rows, list[str]]:
     try:
         _IMPORTERS[name](library, given, index)
         graph.build(library)
+        work_product.build(library, index)
+        vectors.build(library)
     except KeyError as error:
         raise ImportFailure(f"{name}: the index lacks {error}.") from None
     return rows, library.report

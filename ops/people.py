@@ -6,7 +6,7 @@ from typing import Any
 
 from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb2
 
-from ops import admin, cli
+from ops import admin, cli, credential
 from ops.cli import OperatorError
 from ops.layout import DataDir
 from ops.names import matter_id, matter_names, user_id
@@ -18,11 +18,12 @@ def _parser() -> argparse.ArgumentParser:
         "People, their matters and ethical screens.",
         "./run people screen ben.cole@firm.example soilworks --reason 'former counsel of Soilworks'",
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|create|grant|withdraw|screen|lift")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|create|grant|withdraw|screen|lift|credential")
     cli.action(actions, "list", "list everyone with matters and screens", "./run people list")
     create = cli.action(actions, "create", "add a person", "./run people create 'Cy Dunn' cy.dunn@firm.example")
     create.add_argument("name", metavar="NAME")
     create.add_argument("email", metavar="EMAIL")
+    credential.add(actions)
     purposes = {
         "grant": "give a person access to a matter",
         "withdraw": "take a person's access to a matter away",
@@ -50,6 +51,8 @@ def main(arguments: list[str]) -> int:
             elif options.action == "create":
                 user = admin.call(stub.CreateUser, admin_pb2.CreateUserRequest(name=options.name, email=options.email)).user
                 print(f"{user.name} has the id {user.id} and no matters yet")
+            elif options.action == "credential":
+                credential.run(stub, options, data)
             else:
                 _change(stub, options, data)
     except OperatorError as error:

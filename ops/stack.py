@@ -116,6 +116,8 @@ class Stack:
         pki.ensure(self.data.pki, tuple(p.name for p in table.programs), table.clients, datetime.now(UTC))
         if not self.data.pepper.exists():
             write_private(self.data.pepper, secrets.token_hex(32) + "\n")
+        if not self.data.credentials_key.exists():
+            write_private(self.data.credentials_key, secrets.token_hex(32) + "\n")
         if not self.data.state_keys.exists():
             write_private(self.data.state_keys, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode("ascii").rstrip("=") + "\n")
         if not self.data.decision_key.exists():

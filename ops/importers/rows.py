@@ -36,12 +36,15 @@ TABLES = {
     "kg_aliases": "kg_alias",
     "kg_relationships": "kg_relationship",
     "kg_provenance": "kg_provenance",
+    "work_products": "work_product",
+    "work_product_passages": "work_product_passage",
+    "passage_vectors": "passage_vector",
 }
 # What a caller knows as a store: the tables that answers are made of.
 STORES = (
     "matters", "documents", "passages", "parties", "counsel_appearances", "claims", "docket_entries", "deadlines", "case_fact_records",
     "case_fact_assertions", "exhibits", "trial_objections", "transcripts", "designations",
-    "kg_entities", "kg_relationships", "kg_provenance",
+    "kg_entities", "kg_relationships", "kg_provenance", "work_products",
 )  # fmt: skip
 
 

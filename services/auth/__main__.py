@@ -10,7 +10,7 @@ from kit import callers, catalogue, config, db
 from kit.clock import system_clock
 from kit.program import main
 from kit.server import GrpcProgram
-from services.auth import admin, person, server, worker
+from services.auth import admin, inference, person, server, worker
 from services.auth.passes import Passes
 from services.auth.store import Store
 
@@ -42,6 +42,8 @@ async def run(settings: AuthConfig) -> None:
     program.add(server.NAME, server.AuthService(store, tools, pepper).methods(), None)
     program.add(admin.NAME, admin.AuthAdminService(store, pepper).methods(), None)
     program.add(worker.NAME, worker.WorkerService(store, tools, Passes(pepper), time.time).methods(), None)
+    program.add(inference.NAME, inference.InferenceService(store).methods(), None)
+    program.add(inference.ADMIN_NAME, inference.InferenceAdminService(store).methods(), None)
     people = person.PersonService(store, person.Passwords(), person.Seal(pepper), system_clock)
     program.add(person.NAME, people.methods(), None)
     await program.serve(store.ready)

@@ -7,16 +7,29 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kit import callers, catalogue, config, db
+from kit import callers, catalogue, config, db, embedding
 from kit.authority import Authority
 from kit.clock import system_clock
 from kit.program import main
+from kit.sealed_credentials import read_key
 from kit.server import GrpcProgram, Handler
-from services.reads import custom, tool
+from services.reads import custom, paid, tool
 from services.reads.engine import Engine
+from services.reads.thinking import Thinking
+from services.reads.thinking.credential import SealedCredentials
+from services.reads.thinking.rerank import AnthropicReranker
 
 PACKAGE = "substrate.reads.v1."
 SQL = Path(__file__).parent / "sql"
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What opens the credentials that pay, and where the model behind them is asked."""
+
+    key_file: str
+    base_url: str = "https://api.anthropic.com"
+    model: str = "claude-haiku-5-5"
 
 
 @dataclass(frozen=True)
@@ -27,14 +40,18 @@ class ReadsConfig:
     tls: config.Tls
     database: config.DatabaseConfig
     auth: config.Peer
+    inference: Inference
 
 
-async def handlers(engine: Engine, tools: catalogue.Catalogue) -> dict[str, dict[str, Handler]]:
+async def handlers(engine: Engine, tools: catalogue.Catalogue, thinking: Thinking) -> dict[str, dict[str, Handler]]:
     """Service to method to handler, every statement prepared and compared; the first that does not fit stops the start."""
     bound: dict[str, dict[str, Handler]] = {}
     stores = custom.Stores()
     for each in (t for t in tools.tools if t.service.startswith(PACKAGE)):
-        handler = custom.find(each, engine, stores)
+        if each.cost == "firm_credential":
+            handler: Handler | None = paid.find(each, engine, thinking)
+        else:
+            handler = custom.find(each, engine, stores)
         if handler is None:
             read = tool.load(each, SQL)
             await engine.verify(read)
@@ -49,10 +66,14 @@ async def run(settings: ReadsConfig) -> None:
     database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
     authority = Authority(settings.auth, settings.tls)
     engine = Engine(database, system_clock)
+    key = read_key(config.secret(settings.inference.key_file))
+    credentials = SealedCredentials(settings.auth, settings.tls, key)
+    thinking = Thinking(credentials, AnthropicReranker(settings.inference.base_url, settings.inference.model), embedding.load())
     program = GrpcProgram(settings.server, settings.tls, callers.load("reads"), db.explain)
-    for service, methods in (await handlers(engine, catalogue.load())).items():
+    for service, methods in (await handlers(engine, catalogue.load(), thinking)).items():
         program.add(service, methods, authority)
     await program.serve(engine.ready)
+    await credentials.close()
     await authority.close()
     await database.close()
 

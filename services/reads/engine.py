@@ -64,6 +64,17 @@ class Engine:
         assert call.principal is not None
         return self._db.transaction(scope(call.principal), read_only=True)
 
+    async def refreshed(self, call: Call, store: str) -> datetime | None:
+        """When a store was last filled; None where that is not known or cannot be read."""
+        try:
+            async with self.record(call) as connection:
+                found: datetime | None = await connection.fetchval(STORE_REFRESH, store)
+                return found
+        except Exception as error:
+            if why_unreadable(error) is None:
+                raise
+            return None
+
     async def ready(self) -> None:
         """Fails when the database does not answer."""
         async with self._db.connection() as connection:

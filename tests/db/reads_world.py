@@ -11,13 +11,16 @@ import jsonschema_rs
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 
 from edge import tools as edge_tools
-from kit import catalogue, db
+from kit import catalogue, db, embedding
 from kit.clock import system_clock
 from kit.errors import invalid
 from kit.rules import field_errors
 from kit.server import Call, Handler
 from services.reads.__main__ import handlers
 from services.reads.engine import Engine
+from services.reads.thinking import Thinking
+from services.reads.thinking.credential import NONE, Resolution
+from services.reads.thinking.rerank import AnthropicReranker
 from tests.cluster import Database
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
@@ -67,9 +70,32 @@ def all_statuses(value: Any) -> list[str]:
     return []
 
 
+class Paid:
+    """A purse with one credential in it, or with none and a reason."""
+
+    def __init__(self, resolution: Resolution) -> None:
+        self._resolution = resolution
+
+    async def resolve_owner_credential(self, _call: Call) -> Resolution:
+        """What is in the purse."""
+        return self._resolution
+
+
+NOBODY = Resolution(NONE)
+
+
+def thinks(paid_by: Resolution = NOBODY, base_url: str = "http://127.0.0.1:1") -> Thinking:
+    """What a firm_credential tool thinks with; without a credential nobody is asked."""
+    return Thinking(Paid(paid_by), AnthropicReranker(base_url, "claude-haiku-5-5"), embedding.load())
+
+
 @asynccontextmanager
 async def reads(
-    database: Database, *case_ids: str, role: str = "svc_reads", credential_class: auth_pb.CredentialClass.ValueType = FIRM
+    database: Database,
+    *case_ids: str,
+    role: str = "svc_reads",
+    credential_class: auth_pb.CredentialClass.ValueType = FIRM,
+    thinking: Thinking | None = None,
 ) -> AsyncIterator[Ask]:
     """A function that asks one tool as a caller who reaches these matters, and checks the contract of what comes back."""
     pool = await db.connect(database.dsn(role), 2, wait_seconds=5)
@@ -87,7 +113,7 @@ async def reads(
         return answer
 
     try:
-        bound |= await handlers(Engine(pool, system_clock), catalogue.load())
+        bound |= await handlers(Engine(pool, system_clock), catalogue.load(), thinking or thinks())
         yield ask
     finally:
         await pool.close()

@@ -25,6 +25,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "get_passage": {"document_id": "00000000-0000-4000-8000-000000000000", "page": 1},
     "get_document_metadata": {"document_id": "00000000-0000-4000-8000-000000000000"},
     "search_documents": {"words": '"balanced treatment"'},
+    "retrieve": {"query": "Who drafted the model act?"},
+    "search_firm_work_product": {"query": "How do we prove the purpose of the Act?"},
     "get_entity": {"entity_id": "00000000-0000-4000-8000-000000000000"},
     "find_entity_paths": {"from_entity_id": "00000000-0000-4000-8000-000000000000", "to_entity_id": "00000000-0000-4000-8000-000000000001"},
     "get_kg_provenance": {"urns": ["urn:substrate:kg:prov:00000000-0000-4000-8000-000000000000"]},

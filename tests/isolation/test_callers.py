@@ -26,6 +26,7 @@ AUTH = (
     "substrate.auth.v1.PersonService",
     "substrate.auth.v1.WorkerService",
 )
+INFERENCE = ("substrate.auth.v1.InferenceService", "substrate.auth.v1.InferenceAdminService")
 PROPOSALS = ("substrate.proposals.v1.ProposalService", "substrate.proposals.v1.HandoffService")
 READS = tuple(sorted({t.service for t in catalogue.load().tools if t.service.startswith("substrate.reads.")}))
 ALLOWED = {
@@ -34,6 +35,8 @@ ALLOWED = {
         AUTH[1]: {"operator"},
         AUTH[2]: {"approvals", "executor"},
         AUTH[3]: {"tasks"},
+        INFERENCE[0]: {"reads"},
+        INFERENCE[1]: {"operator"},
     },
     "proposals": {PROPOSALS[0]: {"edge", "firm"}, PROPOSALS[1]: {"edge"}},
     "tasks": {"substrate.tasks.v1.TaskService": {"edge"}},

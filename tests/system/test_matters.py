@@ -49,12 +49,18 @@ async def words(_connected: Any, _case_id: str) -> dict[str, Any]:
     return {"words": '"balanced treatment"'}
 
 
+async def question(_connected: Any, _case_id: str) -> dict[str, Any]:
+    return {"query": "How can we prove the purpose of the Act?"}
+
+
 # What a tool is asked besides the matter, found as an agent would find it.
 FOUND = {
     "get_fact_provenance": a_fact,
     "get_passage": a_page,
     "get_document_metadata": a_document,
     "search_documents": words,
+    "retrieve": question,
+    "search_firm_work_product": question,
     "get_entity": one_entity,
     "find_entity_paths": two_entities,
     "get_kg_provenance": provenance_ids,

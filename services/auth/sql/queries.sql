@@ -116,3 +116,18 @@ ON CONFLICT (user_id) DO UPDATE SET argon2id = excluded.argon2id, set_at = now()
 -- name: enroll_totp
 INSERT INTO auth.totp (user_id, sealed_secret) VALUES (:user_id, :sealed_secret)
 ON CONFLICT (user_id) DO UPDATE SET sealed_secret = excluded.sealed_secret, last_step = 0, enrolled_at = now();
+
+-- name: resolve_inference_credential
+SELECT kind, sealed FROM auth.inference_credentials
+ WHERE kind <> 'personal' OR owner_id = :owner_id::uuid
+ ORDER BY array_position(ARRAY['personal', 'firm', 'platform'], kind) LIMIT 1;
+
+-- name: set_inference_credential
+INSERT INTO auth.inference_credentials (id, kind, owner_id, sealed) VALUES (:id, :kind, :owner_id, :sealed)
+ON CONFLICT (kind, coalesce(owner_id, '00000000-0000-0000-0000-000000000000')) DO UPDATE SET sealed = excluded.sealed, set_at = now() RETURNING id;
+
+-- name: remove_inference_credential
+DELETE FROM auth.inference_credentials WHERE kind = :kind AND owner_id IS NOT DISTINCT FROM :owner_id::uuid RETURNING id;
+
+-- name: list_inference_credentials
+SELECT kind, owner_id, set_at FROM auth.inference_credentials ORDER BY kind, set_at;
