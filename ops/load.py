@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kit import db
-from ops.importers import graph, mata, mclean, soilworks, vectors, work_product
+from ops.importers import checks, graph, mata, mclean, predictions, receipts, soilworks, vectors, work_product
 from ops.importers.assemble import Index
 from ops.importers.library import Library
 from ops.importers.pages import ImportFailure, read_file
@@ -21,6 +21,7 @@ from ops.importers.rows import TABLES, Rows
 
 RECORDED_BY = "import:ops.load/1"
 _KEYS = {"matters": "case_id", "provenance": "urn", "kg_provenance": "urn", "passage_vectors": "passage_id"}
+_UNCOUNTED = ("store_refreshes", "production_documents")  # rows without a key of their own
 _REVIEWED_AT = "2026-11-01T09:00:00Z"
 _IMPORTERS: dict[str, Callable[[Library, Index, Index], None]] = {"mclean": mclean.rows, "soilworks": soilworks.rows, "mata": mata.rows}
 
@@ -32,11 +33,14 @@ def prepare(name: str, folder: Path) -> tuple[Rows, list[str]]:
     rows = Rows(name, RECORDED_BY)
     undated = index.get("undated_as_of")
     library = Library(folder, rows, index.get("attorney", "the firm"), _REVIEWED_AT, f"{undated}T00:00:00Z" if undated else None)
+    checked = _index(folder, checks.NAME)
     try:
+        library.numbers = receipts.numbers(library, checked.get("imports", []))
         _IMPORTERS[name](library, given, index)
         graph.build(library)
         work_product.build(library, index)
         vectors.build(library)
+        checks.build(library, checked)
     except KeyError as error:
         raise ImportFailure(f"{name}: the index lacks {error}.") from None
     return rows, library.report
@@ -68,7 +72,7 @@ async def write(connection: db.Connection[db.Record], rows: Rows) -> int:
 async def gone(connection: db.Connection[db.Record], rows: Rows) -> dict[str, int]:
     """Rows that an importer wrote before and that the sources no longer give, counted by table. They stay: others may cite them."""
     counts = {}
-    for table, key in ((t, _KEYS.get(t, "id")) for t in TABLES if t != "store_refreshes"):
+    for table, key in ((t, _KEYS.get(t, "id")) for t in TABLES if t not in _UNCOUNTED):
         keys = [row[key] for row in rows.tables.get(table, ())]
         counts[table] = await connection.fetchval("SELECT record.left_over($1, $2, $3)", table, rows.case_id, keys)
     return {table: count for table, count in counts.items() if count}
@@ -98,6 +102,9 @@ async def load(dsn: str, data: Path, names: Iterable[str], tell: Callable[[str],
                 counted = ", ".join(f"{count} {table}" for table, count in stayed.items())
                 tell(f"  rows that are gone from the source and stay in the record: {counted}")
             made[name] = rows.case_id
+        if set(made) == set(_IMPORTERS):
+            ledger = predictions.rows(read_file(data / predictions.NAME, predictions.NAME), made, RECORDED_BY)
+            tell(f"ledger of predictions: {len(ledger)} rows, {await predictions.write(connection, ledger)} new")
     finally:
         await connection.close()
     return made

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ops.importers import quotes
+from kit import typography
 from ops.importers.library import Library, count_checks
 from ops.importers.pages import ImportFailure
 from ops.importers.rows import Rows, Source
@@ -98,7 +98,7 @@ class Graph:
         text = self.text(place)
         at = text.find(quote) if text is not None and quote else -1
         if quote and place.version_id:
-            self.checks.append((f"{subject} at {place.locator}", None if text is None else quotes.stands_in(quote, text)))
+            self.checks.append((f"{subject} at {place.locator}", None if text is None else typography.stands_in(quote, text)))
         self.rows.tables["kg_provenance"].append(
             {
                 "urn": f"urn:substrate:kg:prov:{self.rows.id('kg_provenance', target, position)}",
@@ -190,7 +190,7 @@ def _counsel(graph: Graph, counsel: Mapping[str, Any], place: Source, proceeding
 def _where_printed(graph: Graph, words: str, place: Source) -> Source:
     """The place, if the words stand there; otherwise nowhere, and the statement then counts as ungrounded."""
     text = graph.text(place)
-    stands = text is not None and quotes.stands_in(words, text)
+    stands = text is not None and typography.stands_in(words, text)
     return replace(place, quote=words) if stands else Source(as_of=place.as_of)
 
 

@@ -7,7 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ops.importers import papers, quotes, transcripts
+from kit import typography
+from ops.importers import papers, transcripts
+from ops.importers.loadfile import Member
 from ops.importers.pages import File, ImportFailure, Page, Reading, passages, read_file, spans
 from ops.importers.rows import Rows, Source
 
@@ -25,6 +27,8 @@ class Paper:
     source_class: str
     as_of: str | None
     pages: dict[int, Page]
+    title: str
+    sha256: str
 
     def cite(self, page_from: int, page_to: int | None = None) -> str:
         """The place in record form."""
@@ -46,7 +50,7 @@ class Paper:
         """Whether a quote stands there; None where a page is not loaded or has no text."""
         cited = [self.pages.get(n) for n in range(page_from, (page_to or page_from) + 1)]
         texts = [p.text for p in cited if p is not None and p.text is not None]
-        return quotes.stands_in(quote, "\n".join(texts)) if len(texts) == len(cited) else None
+        return typography.stands_in(quote, "\n".join(texts)) if len(texts) == len(cited) else None
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Library:
     undated_as_of: str | None = None
     report: list[str] = field(default_factory=list)
     papers: dict[str, Paper] = field(default_factory=dict)
+    numbers: Mapping[str, Member] = field(default_factory=dict)  # what load files say of a document, by its title
 
     def read(self, name: str) -> File:
         """One file of the matter."""
@@ -80,7 +85,16 @@ class Library:
         counted = files[:1] if spec.get("reader") == "ocr" else files
         digest = counted[0].sha256 if len(counted) == 1 else sha256(b"".join(f.content for f in counted)).hexdigest()
         version_id = self.rows.id("document_versions", key, digest)
-        paper = Paper(document_id, version_id, spec["short_cite"], spec["source_class"], when, {p.number: p for p in reading.pages})
+        paper = Paper(
+            document_id,
+            version_id,
+            spec["short_cite"],
+            spec["source_class"],
+            when,
+            {p.number: p for p in reading.pages},
+            spec["title"],
+            digest,
+        )
         self._document(spec, paper.whole(), {"reviewed_by": self.reviewed_by, "reviewed_at": self.reviewed_at})
         self.rows.plain(
             "document_versions",
@@ -106,6 +120,7 @@ class Library:
         self._document(spec, source, review)
 
     def _document(self, spec: dict[str, Any], source: Source, review: dict[str, str]) -> None:
+        produced = self.numbers.get(spec["title"])
         self.rows.add(
             "documents",
             (spec["key"],),
@@ -119,6 +134,9 @@ class Library:
                 "date_kind": spec.get("date_kind"),
                 "author": spec.get("author"),
                 "docket_entry_number": spec.get("docket_entry_number"),
+                "bates_begin": produced.bates_begin if produced else None,
+                "bates_end": produced.bates_end if produced else None,
+                "confidentiality": produced.confidentiality if produced else None,
                 "privilege_class": spec.get("privilege_class", "not_privileged"),
                 "privilege_basis": spec.get("privilege_basis", []),
                 "reviewed_by": review.get("reviewed_by"),

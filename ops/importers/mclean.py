@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ops.importers import assemble, facts, quotes, testimony
+from kit import typography
+from ops.importers import assemble, facts, testimony
 from ops.importers.assemble import Index
 from ops.importers.library import Library, Paper, count_checks
 from ops.importers.rows import Source
@@ -57,7 +58,7 @@ def in_words(number: int) -> str:
 
 def find_offer(text: str, first: int, last: int) -> str | None:
     """The words of a page that name an exhibit, or both ends of a range of exhibits."""
-    page = quotes.normalize(text)
+    page = typography.normalize(text)
     forms = rf"(?:{first}|{in_words(first)})" if first < 100 else str(first)
     patterns = [rf"Exhibits?,? (?:Number |No\. )?{forms}\b", rf"Number {forms}\b"]
     if last != first:

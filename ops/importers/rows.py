@@ -39,12 +39,31 @@ TABLES = {
     "work_products": "work_product",
     "work_product_passages": "work_product_passage",
     "passage_vectors": "passage_vector",
+    "matter_briefs": "brief",
+    "brief_sections": "brief_section",
+    "validation_runs": "validation_run",
+    "validation_items": "validation_item",
+    "inbound_imports": "inbound_import",
+    "import_members": "import_member",
+    "import_attempts": "import_attempt",
+    "productions": "production",
+    "production_documents": "production_document",
+    "service_receipts": "service_receipt",
+    "redaction_receipts": "redaction_receipt",
+    "stipulations": "stipulation",
+    "errata": "erratum",
+    "matter_outcomes": "outcome",
+    "authorities": "authority",
+    "cite_audits": "cite_audit",
+    "cite_audit_findings": "cite_audit_finding",
 }
 # What a caller knows as a store: the tables that answers are made of.
 STORES = (
     "matters", "documents", "passages", "parties", "counsel_appearances", "claims", "docket_entries", "deadlines", "case_fact_records",
     "case_fact_assertions", "exhibits", "trial_objections", "transcripts", "designations",
     "kg_entities", "kg_relationships", "kg_provenance", "work_products",
+    "matter_briefs", "validation_runs", "inbound_imports", "service_receipts", "redaction_receipts", "stipulations", "matter_outcomes",
+    "cite_audit_findings", "claim_elements", "prediction_outcomes",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from kit.sealed_credentials import read_key
 from kit.server import GrpcProgram, Handler
 from services.reads import custom, paid, tool
 from services.reads.engine import Engine
+from services.reads.reading import Reading
 from services.reads.thinking import Thinking
 from services.reads.thinking.credential import SealedCredentials
 from services.reads.thinking.rerank import AnthropicReranker
@@ -52,13 +53,27 @@ async def handlers(engine: Engine, tools: catalogue.Catalogue, thinking: Thinkin
             handler: Handler | None = paid.find(each, engine, thinking)
         else:
             handler = custom.find(each, engine, stores)
+            await _prepare(each, engine, stores, has_module=handler is not None)
         if handler is None:
-            read = tool.load(each, SQL)
-            await engine.verify(read)
-            stores.add(read)
-            handler = partial(engine.answer, read)
+            handler = partial(engine.answer, stores.reads[each.name])
         bound.setdefault(each.service, {})[each.path.rpartition("/")[2]] = handler
     return bound
+
+
+async def _prepare(each: catalogue.Tool, engine: Engine, stores: custom.Stores, *, has_module: bool) -> None:
+    """Prepares a tool's statement. A module may do without one, or have one whose rows only it understands (`-- shape: own`)."""
+    file = SQL / f"{each.name}.sql"
+    if has_module and not file.exists():
+        return
+    statement = db.load_statement(file)
+    if has_module and statement.one("shape") == "own":
+        reading = Reading(engine, statement)
+        await reading.verify()
+        stores.add_reading(each.name, reading)
+        return
+    read = tool.load(each, SQL)
+    await engine.verify(read)
+    stores.add(read)
 
 
 async def run(settings: ReadsConfig) -> None:

@@ -75,6 +75,10 @@ class Engine:
                 raise
             return None
 
+    def connection(self) -> AbstractAsyncContextManager[Connection[Record]]:
+        """A connection outside any transaction, for preparing statements."""
+        return self._db.connection()
+
     async def ready(self) -> None:
         """Fails when the database does not answer."""
         async with self._db.connection() as connection:

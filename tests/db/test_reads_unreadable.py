@@ -30,6 +30,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "get_entity": {"entity_id": "00000000-0000-4000-8000-000000000000"},
     "find_entity_paths": {"from_entity_id": "00000000-0000-4000-8000-000000000000", "to_entity_id": "00000000-0000-4000-8000-000000000001"},
     "get_kg_provenance": {"urns": ["urn:substrate:kg:prov:00000000-0000-4000-8000-000000000000"]},
+    "verify_quote": {"quote": "It is not science.", "document_id": "00000000-0000-4000-8000-000000000000"},
+    "verify_record_cites": {"text": "Tr. 375:7"},
 }
 INTERNAL_WORDS = ("SELECT", 'relation "', "permission denied", "record.", "asyncpg", "Error", "psql", "svc_reads", "/")
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kit import db
-from ops.importers import quotes
+from kit import db, typography
 from tests.cluster import Database
 
 PIECES = st.sampled_from([
@@ -38,8 +37,8 @@ thorough = settings(max_examples=400, deadline=None, suppress_health_check=[Heal
 @thorough
 @given(text=TEXTS)
 def test_both_normalize_a_text_to_the_same_letters(ask: Ask, text: str) -> None:
-    assert ask("SELECT record.normalize($1)", text) == quotes.normalize(text)
-    assert ask("SELECT record.normalize_hyphenated($1)", text) == quotes.normalize_hyphenated(text)
+    assert ask("SELECT record.normalize($1)", text) == typography.normalize(text)
+    assert ask("SELECT record.normalize_hyphenated($1)", text) == typography.normalize_hyphenated(text)
 
 
 @thorough
@@ -47,10 +46,10 @@ def test_both_normalize_a_text_to_the_same_letters(ask: Ask, text: str) -> None:
 def test_both_say_the_same_of_a_quote_and_a_page(ask: Ask, before: str, quote: str, after: str, other: bool) -> None:
     page = before + (after if other else quote + after)
     said = ask("SELECT record.stands_in($1, $2, record.normalize($2), false)", quote, page)
-    assert said == quotes.stands_in(quote, page)
+    assert said == typography.stands_in(quote, page)
 
 
 @thorough
 @given(words=st.text("ab1 .", max_size=4), whole=st.text("ab1 .", max_size=20))
 def test_both_find_whole_words_and_only_whole_words(ask: Ask, words: str, whole: str) -> None:
-    assert ask("SELECT record.occurs($1, $2)", words, whole) == quotes.occurs(words, whole)
+    assert ask("SELECT record.occurs($1, $2)", words, whole) == typography.occurs(words, whole)

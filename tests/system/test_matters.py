@@ -53,6 +53,14 @@ async def question(_connected: Any, _case_id: str) -> dict[str, Any]:
     return {"query": "How can we prove the purpose of the Act?"}
 
 
+async def a_quote(connected: Any, case_id: str) -> dict[str, Any]:
+    return {**(await a_page(connected, case_id)), "quote": "Governor Frank White signed the bill on March 19, 1981."}
+
+
+async def a_draft(_connected: Any, _case_id: str) -> dict[str, Any]:
+    return {"text": "He sustained it. Tr. 375:7; but see Holsted Dep. 12 and MCL000016-20."}
+
+
 # What a tool is asked besides the matter, found as an agent would find it.
 FOUND = {
     "get_fact_provenance": a_fact,
@@ -64,6 +72,8 @@ FOUND = {
     "get_entity": one_entity,
     "find_entity_paths": two_entities,
     "get_kg_provenance": provenance_ids,
+    "verify_quote": a_quote,
+    "verify_record_cites": a_draft,
 }
 ON_THE_DOCKET: dict[str, dict[str, Any]] = {"get_docket_entry": {"entry": "43"}, "list_docket_entries": {}, "list_deadlines": {}}
 

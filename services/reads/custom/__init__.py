@@ -14,18 +14,27 @@ from google.protobuf.message import Message
 from kit.catalogue import Tool
 from kit.server import Call, Handler
 from services.reads.engine import Engine
+from services.reads.reading import Reading
 from services.reads.tool import ReadTool
 
 
 @dataclass(slots=True)
 class Stores:
-    """Every store that a statement reads, by name; filled as the tools are loaded."""
+    """Every store that a statement reads, and the statements of the tools that have a module here; filled as the tools are loaded."""
 
     names: set[str] = field(default_factory=set)
+    reads: dict[str, ReadTool] = field(default_factory=dict)
+    readings: dict[str, Reading] = field(default_factory=dict)
 
     def add(self, tool: ReadTool) -> None:
-        """Notes the store of a tool."""
+        """Notes the statement of a tool whose rows are its items, and its store."""
         self.names.add(tool.main.statement.one("store"))
+        self.reads[tool.tool.name] = tool
+
+    def add_reading(self, name: str, reading: Reading) -> None:
+        """Notes the statement of a tool whose module makes the items, and its store."""
+        self.names.add(reading.store)
+        self.readings[name] = reading
 
 
 class Answer(Protocol):

@@ -1,4 +1,4 @@
-"""How a quote is compared with a page: the twin, in Python, of record.normalize and its kin."""
+"""How two texts are compared: the same letters, whatever the typesetter did. The twin, in Python, of record.normalize and its kin."""
 
 import re
 import unicodedata

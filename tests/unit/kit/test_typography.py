@@ -2,7 +2,7 @@
 
 import pytest
 
-from ops.importers.quotes import normalize, occurs, stands_in
+from kit.typography import normalize, occurs, stands_in
 
 PAGE = (
     "1. Act 590 was introduced in the Arkansas General\nAssembly by Senator James L. Hoisted on February 24, 1981\n"

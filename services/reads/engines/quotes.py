@@ -1,0 +1,136 @@
+"""Quote check: a quote stands on its page, letter by letter after typographic normalization, or it does not. A score decides nothing.
+
+Source: the rule of record.normalize (kit/typography.py is its twin); marked alterations as The Bluebook R. 5.2-5.3 has them: an
+omission is "[...]" or ". . .", and a changed letter or word stands in brackets. Fuzzy search (rapidfuzz) only shows where the nearest
+passage is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz
+
+from kit import typography
+
+_OMISSION = re.compile(r"\s*(?:\[\s*(?:\.\s*){3}\]|\[\s*…\s*\]|(?:\.\s+){2,3}\.|…)\s*")
+_BRACKETED = re.compile(r"\[[^\[\]]{1,60}\]")
+_HINT_SCORE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """One page as it was loaded; its text is None where it has no text layer."""
+
+    number: int
+    text: str | None
+    ocr: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The nearest passage, for a person to look at."""
+
+    page: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a quote."""
+
+    result: str  # exact, altered_as_marked, wrong_page, misquote, not_loaded, no_text, ocr_differs
+    found_on: int | None = None
+    hint: Hint | None = None
+
+
+def parts(quote: str) -> tuple[str, ...]:
+    """The pieces of a quote that must stand in the source, in order; what is in brackets is the writer's."""
+    return tuple(p for p in (piece.strip() for span in _OMISSION.split(quote) for piece in _BRACKETED.split(span)) if _says_something(p))
+
+
+def _says_something(piece: str) -> bool:
+    return any(c.isalnum() for c in piece)
+
+
+def is_altered(quote: str) -> bool:
+    """Whether a quote marks an omission or a change."""
+    return bool(_OMISSION.search(quote) or _BRACKETED.search(quote))
+
+
+def stands(quote: str, text: str) -> bool:
+    """Whether the whole quote stands in a text as it is."""
+    return typography.stands_in(quote, text)
+
+
+def stands_altered(quote: str, text: str) -> bool:
+    """Whether every piece of a marked quote stands in a text, one after the other."""
+    rest = typography.normalize(text)
+    pieces = parts(quote)
+    for piece in pieces:
+        wanted = typography.normalize(piece)
+        at = rest.find(wanted)
+        if at < 0:
+            return False
+        rest = rest[at + len(wanted) :]
+    return bool(pieces)
+
+
+def _how(quote: str, text: str) -> str | None:
+    if stands(quote, text):
+        return "exact"
+    return "altered_as_marked" if is_altered(quote) and stands_altered(quote, text) else None
+
+
+def check(quote: str, pages: Mapping[int, PageText], cited: Sequence[int]) -> Verdict:
+    """Looks for a quote on the pages cited, then on all others. Without a cited page, any page will do."""
+    here = [pages.get(n) for n in cited]
+    if cited and any(p is None for p in here):
+        return Verdict("not_loaded")
+    if cited and any(p is not None and p.text is None for p in here):
+        return Verdict("no_text")
+    if cited:
+        found = _how(quote, "\n".join(p.text for p in here if p is not None and p.text is not None))
+        if found:
+            return Verdict(found, cited[0])
+    elsewhere = _elsewhere(quote, pages, cited)
+    if elsewhere is not None:
+        found, page = elsewhere
+        return Verdict("wrong_page" if cited else found, page)
+    return _not_found(quote, pages, here)
+
+
+def _elsewhere(quote: str, pages: Mapping[int, PageText], cited: Sequence[int]) -> tuple[str, int] | None:
+    for number in sorted(pages):
+        text = pages[number].text
+        found = None if number in cited or text is None else _how(quote, text)
+        if found:
+            return found, number
+    return None
+
+
+def _not_found(quote: str, pages: Mapping[int, PageText], here: Sequence[PageText | None]) -> Verdict:
+    hint = nearest(quote, pages)
+    looked_at = [p for p in here if p is not None] or list(pages.values())
+    if any(p.ocr for p in looked_at):
+        return Verdict("ocr_differs", hint=hint)
+    if not any(p.text for p in looked_at):
+        return Verdict("no_text" if looked_at else "not_loaded")
+    return Verdict("misquote", hint=hint)
+
+
+def nearest(quote: str, pages: Mapping[int, PageText]) -> Hint | None:
+    """The passage that is most like a quote. It is a hint where to look and never a result."""
+    wanted = typography.normalize(quote)
+    best: tuple[float, int, str] | None = None
+    for number in sorted(pages):
+        text = pages[number].text
+        if not text or not wanted:
+            continue
+        whole = typography.normalize(text)
+        found = fuzz.partial_ratio_alignment(wanted, whole, score_cutoff=best[0] if best else _HINT_SCORE)
+        if found is not None and (best is None or found.score > best[0]):
+            best = (found.score, number, whole[found.dest_start : found.dest_end])
+    return Hint(best[1], best[2]) if best else None
