@@ -88,7 +88,7 @@ async def run(settings: ReadsConfig) -> None:
     for service, methods in (await handlers(engine, catalogue.load(), thinking)).items():
         program.add(service, methods, authority)
     await program.serve(engine.ready)
-    await credentials.close()
+    await credentials.close_channel()
     await authority.close()
     await database.close()
 

@@ -53,7 +53,7 @@ async def resolved(stack: Stack, owner: str, key: bytes | None = None, address: 
     try:
         return await resolver.resolve_owner_credential(Call("/any", auth_pb.Principal(owner_id=owner)))
     finally:
-        await resolver.close()
+        await resolver.close_channel()
 
 
 @pytest.mark.usefixtures("clean")

@@ -71,6 +71,6 @@ class SealedCredentials:
             log.warning("inference credential does not open", extra={"kind": kind})
             return Resolution(NOT_OPENED)
 
-    async def close(self) -> None:
+    async def close_channel(self) -> None:
         """Closes the channel."""
         await self._channel.close()
