@@ -11,13 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import substrate
 from google.protobuf import descriptor_pb2, message_factory
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
 from google.protobuf.message import Message
-from substrate.tools.v1 import tools_pb2
+from substrate.tools.v1 import exchange_pb2, tools_pb2
 
+# The package below which this product's declarations stand.
+ROOT = "substrate"
 NO_SIDE_EFFECTS = descriptor_pb2.MethodOptions.NO_SIDE_EFFECTS
+CONTENT = exchange_pb2.Content.DESCRIPTOR
 Encode = Callable[[Any], dict[str, Any]]
 
 
@@ -39,11 +41,20 @@ class Tool:
     handoff: bool
     read_only: bool
     names_case: bool
+    streams: bool
+    arguments_schema: str
+    given: str | None
+    asking: str | None
     request: Descriptor
     response: Descriptor
     request_class: type[Message]
     response_class: type[Message]
     encode: Encode
+
+    @property
+    def free(self) -> bool:
+        """Whether the answer is free content rather than declared fields."""
+        return self.response is CONTENT or self.streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +67,9 @@ class Catalogue:
     comments: dict[str, str]
 
 
-def _modules(suffix: str) -> Iterator[ModuleType]:
+def _modules(root: str, suffix: str) -> Iterator[ModuleType]:
     """Every generated module with this suffix, in a stable order."""
-    found = pkgutil.walk_packages(substrate.__path__, "substrate.")
+    found = pkgutil.walk_packages(importlib.import_module(root).__path__, f"{root}.")
     for name in sorted(m.name for m in found if m.name.endswith(suffix)):
         yield importlib.import_module(name)
 
@@ -68,9 +79,19 @@ def _word(enum: Any, number: int, prefix: str) -> str:
     return str(enum.Name(number)).removeprefix(prefix).lower()
 
 
-def _encoders() -> dict[str, Encode]:
+def _encoders(root: str) -> dict[str, Encode]:
     """Encoder of every message that has one, by full name."""
-    return {name: encode for module in _modules("_json") for name, encode in module.ENCODERS.items()}
+    return {name: encode for module in _modules(root, "_json") for name, encode in module.ENCODERS.items()}
+
+
+def _unencoded(message: Any) -> dict[str, Any]:
+    """Free content, and what no agent sees, has no JSON form of its own."""
+    raise TypeError(f"{message.DESCRIPTOR.full_name} has no encoder")
+
+
+def field_of(message: Descriptor, kind: Descriptor) -> str | None:
+    """Name of the field of a message that has this type."""
+    return next((f.name for f in message.fields if f.message_type is kind), None)
 
 
 def _tool(method: MethodDescriptor, option: tools_pb2.ToolOptions, comments: dict[str, str], encoders: dict[str, Encode]) -> Tool:
@@ -91,28 +112,32 @@ def _tool(method: MethodDescriptor, option: tools_pb2.ToolOptions, comments: dic
         handoff=option.handoff,
         read_only=method.GetOptions().idempotency_level == NO_SIDE_EFFECTS,
         names_case="case_id" in method.input_type.fields_by_name,
+        streams=method.server_streaming,
+        arguments_schema=option.arguments_schema,
+        given=field_of(method.input_type, exchange_pb2.Given.DESCRIPTOR),
+        asking=field_of(method.output_type, exchange_pb2.Asking.DESCRIPTOR),
         request=method.input_type,
         response=method.output_type,
         request_class=message_factory.GetMessageClass(method.input_type),
         response_class=message_factory.GetMessageClass(method.output_type),
-        encode=encoders[method.output_type.full_name],
+        encode=encoders.get(method.output_type.full_name, _unencoded),
     )
 
 
-def _image() -> descriptor_pb2.FileDescriptorSet:
+def _image(root: str) -> descriptor_pb2.FileDescriptorSet:
     """Descriptors with comments, which generated Python classes do not keep."""
-    data = Path(str(substrate.__path__[0]), "tools.binpb").read_bytes()
+    data = Path(str(importlib.import_module(root).__path__[0]), "tools.binpb").read_bytes()
     return descriptor_pb2.FileDescriptorSet.FromString(data)
 
 
 @cache
-def load() -> Catalogue:
-    """The catalogue of everything generated into this installation."""
-    image = _image()
+def load(root: str = ROOT) -> Catalogue:
+    """The catalogue of everything generated below a package of this installation."""
+    image = _image(root)
     comments = {name: text for file in image.file for name, text in _comments(file)}
-    encoders = _encoders()
+    encoders = _encoders(root)
     guarded = []
-    for module in _modules("_pb2"):
+    for module in _modules(root, "_pb2"):
         for service in module.DESCRIPTOR.services_by_name.values():
             for method in service.methods:
                 options = method.GetOptions()

@@ -17,7 +17,7 @@ from substrate.tools.v1 import tools_pb2
 
 from kit import limits
 from kit.errors import FieldError, invalid
-from kit.schema import INTEGERS, LONG_INTEGERS, TIMESTAMP, mandatory
+from kit.schema import INTEGERS, LONG_INTEGERS, TIMESTAMP, mandatory, spoken
 from kit.words import enum_words
 
 Wrong = list[FieldError]
@@ -164,6 +164,11 @@ def _reader(field: FieldDescriptor) -> Reader:
     return plain[field.type]
 
 
+def whole(arguments: Mapping[str, Any]) -> Message:
+    """The arguments of a tool that declares them as JSON Schema: passed on as they came, to the service that understands them."""
+    return tools_pb2.JsonArguments(json=orjson.dumps(arguments))
+
+
 @dataclass(frozen=True, slots=True)
 class _Field:
     name: str
@@ -175,7 +180,7 @@ class Decoder:
 
     def __init__(self, message: Descriptor) -> None:
         self._class: type[Message] = message_factory.GetMessageClass(message)
-        self._fields = {f.name: _Field(f.name, _each(_reader(f)) if f.is_repeated else _reader(f)) for f in message.fields}
+        self._fields = {f.name: _Field(f.name, _each(_reader(f)) if f.is_repeated else _reader(f)) for f in spoken(message)}
         needed = mandatory(message)
         self._needed = [f.name for f in message.fields if f.name in needed]
 

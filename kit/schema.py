@@ -9,13 +9,15 @@ import protovalidate
 from buf.validate import validate_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
-from substrate.tools.v1 import tools_pb2
+from substrate.tools.v1 import exchange_pb2, tools_pb2
 
 from kit.words import enum_words
 
 Schema = dict[str, Any]
 TIMESTAMP = "google.protobuf.Timestamp"
 _ATTESTATION = "substrate.common.v1.Attestation"
+# What the edge and a service tell each other beside the arguments and the answer.
+UNSPOKEN = (exchange_pb2.Given.DESCRIPTOR, exchange_pb2.Asking.DESCRIPTOR)
 _UNREADABLE_BESIDE = "read_state"
 # Id of the rule, wherever it stands, that a text is a day which the calendar has; JSON Schema has a word for that.
 CALENDAR_DAY = "calendar_day"
@@ -62,6 +64,11 @@ def mandatory(message: Descriptor) -> frozenset[str]:
     return frozenset(broken)
 
 
+def spoken(message: Descriptor) -> list[FieldDescriptor]:
+    """The fields that a caller sends or gets."""
+    return [f for f in message.fields if f.message_type not in UNSPOKEN]
+
+
 class Projector:
     """Makes schemas; holds the comments, which become descriptions, and by name what an object argument may be."""
 
@@ -71,7 +78,7 @@ class Projector:
     def arguments(self, message: Descriptor) -> Schema:
         """What a caller may send: nothing that is not listed, and everything that the rules demand."""
         needed = mandatory(message)
-        properties = {f.name: self._argument(f, f.name in needed) for f in message.fields}
+        properties = {f.name: self._argument(f, f.name in needed) for f in spoken(message)}
         for field in message.fields:
             if (chooser := _chosen_by(field)) is not None:
                 self._choose(field, properties, chooser)
@@ -111,7 +118,7 @@ class Projector:
     def answer(self, message: Descriptor) -> Schema:
         """What a caller gets: every field, always; null only where the message says that there may be none."""
         properties: dict[str, Schema] = {}
-        for field in sorted(message.fields, key=lambda f: not _is_attestation(f)):
+        for field in sorted(spoken(message), key=lambda f: not _is_attestation(f)):
             found = self.answer(_message(field))["properties"] if _is_attestation(field) else {field.name: self._result(message, field)}
             if twice := properties.keys() & found.keys():
                 raise ValueError(f"{message.full_name}: {sorted(twice)} would stand in the answer twice")

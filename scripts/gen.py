@@ -13,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DESCRIPTORS = "substrate/tools.binpb"
+# What stands in for the product's own programs when the edge is held against the protocol's official suite; no image holds it.
+FIXTURE = Path("tests/conformance")
+TREES = (Path("gen"), FIXTURE / "gen")
 
 
 def run(*command: str) -> None:
@@ -25,15 +28,46 @@ def run(*command: str) -> None:
 
 def generate(out: Path) -> None:
     """Writes all generated files below `out`."""
+    generate_product(out)
+    generate_fixture(out / FIXTURE / "gen")
+
+
+def generate_fixture(made: Path) -> None:
+    """The same for the fixture's protos, which use the product's."""
+    made.mkdir(parents=True)
+    source = FIXTURE / "protos"
+    protos = sorted(str(p.relative_to(ROOT / source)) for p in (ROOT / source).rglob("*.proto"))
+    outputs = [f"--python_out={made}", f"--mypy_out=quiet:{made}", f"--descriptor_set_out={made / 'fixture' / 'tools.binpb'}"]
+    (made / "fixture").mkdir()
+    run(
+        sys.executable,
+        "-m",
+        "grpc_tools.protoc",
+        f"-I{source}",
+        "-Iprotos",
+        "-Ithird_party",
+        *outputs,
+        "--include_source_info",
+        *protos,
+    )
+    _packages(made)
+
+
+def generate_product(out: Path) -> None:
+    """Everything made from protos/."""
     run("buf", "generate", "-o", str(out))
     made = out / "gen"
     protos = sorted(str(p.relative_to(ROOT / "protos")) for p in (ROOT / "protos").rglob("*.proto"))
     services = [p for p in protos if "\nservice " in (ROOT / "protos" / p).read_text(encoding="utf-8")]
     run(sys.executable, "-m", "grpc_tools.protoc", "-Iprotos", "-Ithird_party", f"--grpc_python_out={made}", *services)
     run("buf", "build", "--path", "protos/substrate", "--exclude-imports", "--as-file-descriptor-set", "-o", str(made / DESCRIPTORS))
+    _packages(made)
+    run(sys.executable, "scripts/gen_json.py", str(made))
+
+
+def _packages(made: Path) -> None:
     for folder in (d for d in made.rglob("*") if d.is_dir()):
         (folder / "__init__.py").touch()
-    run(sys.executable, "scripts/gen_json.py", str(made))
 
 
 def differences(left: Path, right: Path) -> list[str]:
@@ -53,12 +87,13 @@ def main() -> int:
     check: bool = parser.parse_args().check
     with tempfile.TemporaryDirectory() as work:
         generate(Path(work))
-        stale = differences(Path(work) / "gen", ROOT / "gen")
+        stale = [str(tree / name) for tree in TREES for name in differences(Path(work) / tree, ROOT / tree)]
         if check:
-            print("\n".join(f"stale: gen/{name}" for name in stale) or "gen/ is current")
+            print("\n".join(f"stale: {name}" for name in stale) or "gen/ is current")
             return 1 if stale else 0
-        shutil.rmtree(ROOT / "gen", ignore_errors=True)
-        shutil.copytree(Path(work) / "gen", ROOT / "gen")
+        for tree in TREES:
+            shutil.rmtree(ROOT / tree, ignore_errors=True)
+            shutil.copytree(Path(work) / tree, ROOT / tree)
     print(f"gen/ written, {len(stale)} files changed")
     return 0
 

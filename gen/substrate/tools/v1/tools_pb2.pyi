@@ -85,6 +85,8 @@ class _TaskSupportEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TaskSuppo
     """Answers at once, always."""
     TASK_SUPPORT_OPTIONAL: _TaskSupport.ValueType  # 2
     """The caller may choose."""
+    TASK_SUPPORT_REQUIRED: _TaskSupport.ValueType  # 3
+    """Runs as a task only."""
 
 class TaskSupport(_TaskSupport, metaclass=_TaskSupportEnumTypeWrapper):
     """Whether a tool may be run as a task."""
@@ -95,6 +97,8 @@ TASK_SUPPORT_FORBIDDEN: TaskSupport.ValueType  # 1
 """Answers at once, always."""
 TASK_SUPPORT_OPTIONAL: TaskSupport.ValueType  # 2
 """The caller may choose."""
+TASK_SUPPORT_REQUIRED: TaskSupport.ValueType  # 3
+"""Runs as a task only."""
 Global___TaskSupport: _TypeAlias = TaskSupport  # noqa: Y015
 
 class _RateLane:
@@ -140,6 +144,7 @@ class ToolOptions(_message.Message):
     RATE_LANE_FIELD_NUMBER: _builtins.int
     RESOURCE_FIELD_NUMBER: _builtins.int
     HANDOFF_FIELD_NUMBER: _builtins.int
+    ARGUMENTS_SCHEMA_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name in tools/list, e.g. "get_matter". Empty on a method that is guarded by the same rules and is not offered to agents."""
     title: _builtins.str
@@ -160,6 +165,8 @@ class ToolOptions(_message.Message):
     """Whether a client that can open links may be led from its receipt to the page where a person decides. The request then has case_id, the
     response status and approval_id.
     """
+    arguments_schema: _builtins.str
+    """JSON Schema of the arguments, for a tool whose request is JsonArguments because its arguments cannot be told in fields. Empty otherwise."""
     def __init__(
         self,
         *,
@@ -172,10 +179,11 @@ class ToolOptions(_message.Message):
         rate_lane: Global___RateLane.ValueType = ...,
         resource: _builtins.str = ...,
         handoff: _builtins.bool = ...,
+        arguments_schema: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_safe", b"client_safe", "cost", b"cost", "handoff", b"handoff", "name", b"name", "rate_lane", b"rate_lane", "resource", b"resource", "scope", b"scope", "task_support", b"task_support", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arguments_schema", b"arguments_schema", "client_safe", b"client_safe", "cost", b"cost", "handoff", b"handoff", "name", b"name", "rate_lane", b"rate_lane", "resource", b"resource", "scope", b"scope", "task_support", b"task_support", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -202,6 +210,30 @@ class JsonObject(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JsonObject: _TypeAlias = JsonObject  # noqa: Y015
+
+@_typing.final
+class JsonArguments(_message.Message):
+    """JsonArguments is the request of a tool whose arguments are declared as JSON Schema. The edge passes them on as they came; the service that
+    understands them checks them.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    JSON_FIELD_NUMBER: _builtins.int
+    json: _builtins.bytes
+    """Text of the JSON object."""
+    def __init__(
+        self,
+        *,
+        json: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["json", b"json"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JsonArguments: _TypeAlias = JsonArguments  # noqa: Y015
 
 TOOL_FIELD_NUMBER: _builtins.int
 JSON_OBJECT_FIELD_NUMBER: _builtins.int
