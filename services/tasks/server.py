@@ -93,7 +93,7 @@ class TaskService:
     async def await_task(self, request: pb.AwaitTaskRequest, call: Call) -> pb.AwaitTaskResponse:
         """How a task stands once there is something to say, or once the wait is over."""
         run_id, key_id = task.task_id(request.task_id), principal(call).key_id
-        until = self._now() + min(request.wait_ms / 1000 or limits.TASK_WAIT_SECONDS, limits.TASK_WAIT_SECONDS, _left(call))
+        until = self._now() + min(request.wait_ms / 1000 or limits.TASK_AWAIT_SECONDS, limits.TASK_AWAIT_SECONDS, _left(call))
         with self._news.about([str(run_id)]) as told:
             while True:
                 told.clear()

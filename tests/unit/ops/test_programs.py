@@ -40,7 +40,7 @@ def test_the_edge_has_no_login_and_no_database_in_its_configuration(tmp_path: Pa
 
 
 def test_the_edge_learns_where_its_backends_are(tmp_path: Path) -> None:
-    assert written(tmp_path, "edge")["backends"] == {name: ADDRESSES[name] for name in ("auth", "reads", "proposals")}
+    assert written(tmp_path, "edge")["backends"] == {name: ADDRESSES[name] for name in ("auth", "reads", "proposals", "tasks")}
 
 
 def test_the_edge_on_any_port_names_itself_after_the_one_it_took(tmp_path: Path) -> None:
