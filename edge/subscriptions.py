@@ -16,7 +16,7 @@ from edge.errors import Fault
 from edge.handoff import final, longer
 from edge.http import Exchange, Header, refuse
 from edge.task_extension import detailed, missing
-from edge.task_faults import unreadable
+from edge.task_faults import fault, unreadable
 from edge.task_service import State, TaskService
 from edge.task_status import UnknownStatus
 from kit import limits
@@ -59,7 +59,10 @@ class Subscriptions:
         key_id = (await caller.authenticate()).key_id
         telling = Telling(self._tasks, caller, id_, self._timing.task_pause_seconds)
         try:
-            known = await telling.begin(task_ids)
+            try:
+                known = await telling.begin(task_ids)
+            except Refusal as refusal:
+                raise fault(refusal) from None
             self._admit(telling.stream, key_id)
             honoured = {"taskIds": known} if known else {}
             first = telling.message("notifications/subscriptions/acknowledged", {"notifications": honoured})
