@@ -122,6 +122,7 @@ class MemoryChannel:
         if session is None:
             return False
         session.asked.clear()
+        session.parked.clear()
         own = self._by_key[session.key_id]
         del own[session_id]
         if not own:

@@ -21,6 +21,7 @@ from edge.link_requests import LinkRequests
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
 from edge.sessions import Capabilities, Session
+from edge.task_questions import Tell
 from edge.task_sessions import CAPABILITY, WAITS, SessionTasks
 from edge.tools import Toolbox
 from edge.waiting import Waiting
@@ -40,6 +41,7 @@ class Turn:
     params: Mapping[str, Any]
     before: list[bytes] | None = None
     links: LinkRequests | None = None
+    tell: Tell | None = None
 
     async def resume(self, _tool: Tool, _request: Proto) -> None:
         """No call of this era is the second half of another."""
@@ -92,8 +94,9 @@ class Legacy:
         before: list[bytes] | None = [] if accepts.sse else None
         with session.in_use(self._now):
             if isinstance(message, jsonrpc.Request) and message.method == WAITS:
-                answer = self._request(Turn(session, caller, message.params), message)
-                return await Waiting(exchange, accepts, self._timing, extra).answer(answer, message.id)
+                waiting = Waiting(exchange, accepts, self._timing, extra)
+                turn = Turn(session, caller, message.params, tell=waiting.tell if accepts.sse else None)
+                return await waiting.answer(self._request(turn, message), message.id)
             body = await self._message(session, caller, message, before)
         return ACCEPTED if body is None else streams.whole(body, accepts, before=before or ())
 
@@ -103,8 +106,9 @@ class Legacy:
             return await self._request(Turn(session, caller, message.params, before, self._links), message)
         await caller.authenticate()
         if isinstance(message, jsonrpc.Response):
-            if self._links is not None and await self._links.answered(session, caller, message):
-                return None
+            for asking in (self._links, self._tasks):
+                if asking is not None and await asking.answered(session, caller, message):
+                    return None
             raise jsonrpc.Invalid("No request of the server is waiting for this response.", message.id)
         if (noticed := self._notifications.get(message.method)) is not None:
             noticed(Turn(session, caller, message.params))
@@ -135,7 +139,7 @@ class Legacy:
                 raise Fault(REQUEST_CANCELLED, "The request was cancelled.") from None
 
     async def _run(self, turn: Turn, request: jsonrpc.Request) -> Any:
-        method = self._methods.get(request.method) or self._task_method(turn.session, request.method)
+        method = self._methods.get(request.method) or self._task_method(turn, request.method)
         if method is None or not method.forwards:
             await turn.caller.authenticate()
         if request.method == "initialize":
@@ -144,8 +148,10 @@ class Legacy:
             raise Fault(jsonrpc.METHOD_NOT_FOUND, "Unknown method.")
         return await method.run(turn)
 
-    def _task_method(self, session: Session, name: str) -> Method | None:
-        serve = self._tasks.methods.get(name) if self._tasks is not None and REVISIONS[session.version].tasks else None
+    def _task_method(self, turn: Turn, name: str) -> Method | None:
+        if self._tasks is None or not REVISIONS[turn.session.version].tasks:
+            return None
+        serve = self._tasks.method(name, turn.session, turn.tell)
         return None if serve is None else Method(lambda turn: serve(turn.caller, turn.params), forwards=True)
 
     async def _batch(self, exchange: Exchange, caller: Caller, tree: list[Any], accepts: Accepts) -> Answer:

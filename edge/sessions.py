@@ -5,12 +5,13 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from edge.caller import Caller
 from edge.handoff import Link
 from edge.jsonrpc import Id
 from kit.credentials import ApiKey
@@ -50,6 +51,15 @@ class Asked:
     until: float
 
 
+@dataclass(slots=True)
+class Parked:
+    """A question of a task that this session was asked and has not answered. `live` while the stream that it went out on is open."""
+
+    id: str
+    take: Callable[[Caller, Mapping[str, Any]], Awaitable[None]]
+    live: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a client can be asked for. Its own object is up to a whole body long, and a session would hold it until it ends."""
@@ -84,6 +94,7 @@ class Session:
     busy: int = 0
     in_flight: dict[object, InFlight] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
+    parked: dict[tuple[str, str], Parked] = field(default_factory=dict)  # by task and key of the question
 
     def owned_by(self, key: ApiKey) -> bool:
         """Whether this very key made the session. Another key of the same person did not."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,6 +18,7 @@ from edge.caller import Caller
 from edge.errors import Fault, internal
 from edge.task_faults import absent
 from edge.task_shapes import Task
+from edge.task_status import INPUT_REQUIRED
 from kit import limits
 from kit.client import Method, StreamMethod
 from kit.errors import Refusal
@@ -98,9 +99,9 @@ class TaskService:
         """How a task stands now."""
         return state(await _found(self._get(pb.GetTaskRequest(task_id=task_id, with_outcome=True), metadata=caller.metadata)))
 
-    async def ended(self, caller: Caller, task_id: str) -> State:
-        """How a task ended, once it has. While nobody can say, it is asked for again for a while."""
-        request, loop, lost = pb.AwaitTaskRequest(task_id=task_id, through_input=True), asyncio.get_running_loop(), None
+    async def ended(self, caller: Caller, task_id: str, ask: Callable[[State], Awaitable[None]] | None = None) -> State:
+        """How a task ended, once it has and what it asks was asked. While nobody can say, it is tried again for a while."""
+        request, loop, lost = pb.AwaitTaskRequest(task_id=task_id, through_input=ask is None), asyncio.get_running_loop(), None
         while True:
             try:
                 found = await _found(self._await(request, metadata=caller.metadata, timeout_seconds=limits.TASK_WAIT_SECONDS))
@@ -112,6 +113,9 @@ class TaskService:
                 if (now := state(found)).task.terminal:
                     return now
                 lost = None
+                if ask is not None and now.task.status(modern=False) == INPUT_REQUIRED:
+                    await ask(now)
+                    continue
             await asyncio.sleep(limits.TASK_WAIT_PAUSE_SECONDS)
 
     async def page(self, caller: Caller, cursor: str) -> tuple[list[Task], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,17 +14,19 @@ from substrate.common.v1 import error_reason_pb2 as reasons
 from edge.call import Handover
 from edge.caller import Caller
 from edge.errors import Fault
-from edge.handoff import Called
-from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, is_id
+from edge.handoff import Called, final
+from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Response, is_id
 from edge.sessions import Session
 from edge.task_faults import Serve, fault, judged, task_id_of
 from edge.task_news import TaskNews
+from edge.task_questions import Questions, Tell
 from edge.task_service import NewTask, TaskService
 from edge.task_shapes import with_related
 from kit.catalogue import Tool
 from kit.errors import Refusal
 from kit.results import REFUSAL_META
 
+log = logging.getLogger(__name__)
 # What initialize says of tasks in the one revision that has them so.
 CAPABILITY: dict[str, Any] = {"tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}}
 IMMEDIATE = "io.modelcontextprotocol/model-immediate-response"
@@ -36,8 +39,31 @@ class SessionTasks:
 
     def __init__(self, service: TaskService, news: TaskNews) -> None:
         self._service, self.news = service, news
-        methods: dict[str, Serve] = {"tasks/get": self._get, WAITS: self._result, "tasks/list": self._list, "tasks/cancel": self._cancel}
-        self.methods = {name: judged(serve) for name, serve in methods.items()}
+        methods: dict[str, Serve] = {"tasks/get": self._get, "tasks/list": self._list, "tasks/cancel": self._cancel}
+        self._methods = {name: judged(serve) for name, serve in methods.items()}
+
+    def method(self, name: str, session: Session, tell: Tell | None) -> Serve | None:
+        """What serves a method; None where it is none of tasks. `tell` says something ahead of the answer, where the client takes that."""
+
+        async def result(caller: Caller, params: Mapping[str, Any]) -> Any:
+            return await self._result(session, caller, params, tell)
+
+        return judged(result) if name == WAITS else self._methods.get(name)
+
+    async def answered(self, session: Session, caller: Caller, response: Response) -> bool:
+        """Takes the client's answer to a question of a task. Whether such a question was being asked."""
+        place = next((place for place, parked in session.parked.items() if parked.id == response.id), None)
+        if place is None:
+            return False
+        parked = session.parked.pop(place)
+        try:
+            await parked.take(caller, response.body)
+        except Refusal as refusal:
+            if refusal.reason == reasons.ERROR_REASON_UNAUTHENTICATED:
+                raise
+            if not final(refusal):  # nobody heard it: the question is still open, and is asked again
+                log.info("an answer was not taken", extra={"reason": refusal.code.name})
+        return True
 
     def augmented(self, inner: Handover, session: Session, caller: Caller, params: Mapping[str, Any]) -> Augmented:
         """A call that may ask for a task."""
@@ -61,8 +87,16 @@ class SessionTasks:
     async def _get(self, caller: Caller, params: Mapping[str, Any]) -> Any:
         return (await self._service.get(caller, task_id_of(params))).task.of_sessions()
 
-    async def _result(self, caller: Caller, params: Mapping[str, Any]) -> Any:
-        ended = await self._service.ended(caller, task_id_of(params))
+    async def _result(self, session: Session, caller: Caller, params: Mapping[str, Any], tell: Tell | None) -> Any:
+        task_id = task_id_of(params)
+        if tell is None:
+            ended = await self._service.ended(caller, task_id)
+        else:
+            questions = Questions(self._service, session, caller, task_id, tell)
+            try:
+                ended = await self._service.ended(caller, task_id, questions.ask)
+            finally:
+                questions.close()
         if ended.result is None:
             raise ended.error()
         return orjson.Fragment(with_related(ended.result, ended.task.id))

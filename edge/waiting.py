@@ -18,7 +18,7 @@ class Waiting:
 
     def __init__(self, exchange: Exchange, accepts: Accepts, timing: Timing, extra: tuple[Header, ...]) -> None:
         self._exchange, self._accepts, self._timing, self._extra = exchange, accepts, timing, extra
-        self._begun = False
+        self._begun, self._writing = False, asyncio.Lock()
 
     async def answer(self, work: Coroutine[Any, Any, bytes], id_: jsonrpc.Id) -> Answer | None:
         """The answer, or None where it went out on a stream. A refusal that comes too late for a status of its own is told as a message."""
@@ -40,12 +40,16 @@ class Waiting:
             await asyncio.gather(working, gone, return_exceptions=True)
         return None
 
+    async def tell(self, message: bytes) -> None:
+        """Says something ahead of the answer. Only to a client that takes events."""
+        await self._say(streams.event(message))
+
     async def _say(self, data: bytes) -> None:
-        if not self._begun:
-            self._begun = True
-            await self._exchange.begin((*streams.HEADERS, *self._extra))
         try:
-            async with asyncio.timeout(self._timing.stall_seconds):
+            async with self._writing, asyncio.timeout(self._timing.stall_seconds):
+                if not self._begun:
+                    self._begun = True
+                    await self._exchange.begin((*streams.HEADERS, *self._extra))
                 await self._exchange.part(data)
         except TimeoutError:  # a reader that takes nothing is as good as gone
             raise Disconnected from None

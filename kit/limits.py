@@ -104,6 +104,8 @@ TASK_WAIT_AWAY_SECONDS = 30.0  # how long a client that waits is kept while nobo
 TASK_FOLLOWED_MAX = 500  # sessions that are told of their tasks; beyond it clients poll
 TASK_EARLY_MAX = 100  # tasks of a session that end before their client knows of them
 TASK_FOLLOW_PAUSE_SECONDS = 0.5  # before a stream of news that broke off is opened again; grows
+TASK_ASK_PAUSE_SECONDS = 1.0  # between two looks at a task that waits for its client
+TASK_QUESTIONS_PER_SESSION_MAX = 25  # questions of tasks that a client is being asked; beyond it the next wait asks them
 TASK_LISTENED_MAX = 100  # tasks that one subscription names
 TASK_ID_MAX_CHARS = 128
 

@@ -110,3 +110,13 @@ def tasking(site: Site) -> Iterator[Running]:
     """An edge with tasks, where one tool can be one and another is nothing else."""
     with site.edge(TASK_TIMING, site.with_tasks, declared=as_tasks(**{OPTIONAL: "optional", REQUIRED: "required"})) as made:
         yield made
+
+
+@pytest.fixture
+def tasks(tasking: Running, world: World, http: httpx.Client) -> Iterator[Wire]:
+    """A client in a session of the revision that has tasks; what follows its tasks ends with the test."""
+    yield Wire(tasking, world.new_key(), http).initialize()
+    for known in world.keys.values():
+        known.revoked = True
+    world.runs.break_off()
+    until(lambda: tasking.following == 0 and world.runs.watching == 0, "nothing is followed")

@@ -89,6 +89,11 @@ class Runs:
         self.page_size, self.fault, self.on_create = 50, "", None
         self._wake()
 
+    def break_off(self) -> None:
+        """Answers nobody any more, streams included."""
+        self.fault = "away"
+        self._wake()
+
     def set(self, task_id: str, word: str, message: str = "") -> None:
         """Gives it a status, whatever it had."""
         run = self.kept[task_id]
@@ -152,7 +157,7 @@ class Runs:
 
     def _failing(self, method: str) -> None:
         self.asked.append(method)
-        if self.fault == "away":
+        if self.fault == "away" or (self.fault == "update" and method == "UpdateTask"):
             raise unavailable()
         if self.fault == "broken":
             raise internal("0a1b2c3d")

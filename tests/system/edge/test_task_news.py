@@ -1,33 +1,20 @@
 """What is said of tasks without being asked: progress and changes of status on the stream of the session that made them."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 from mcp_types import _v2025_11_25 as handshake
 
 from kit import limits
 from tests.poll import until
 from tests.system.edge.held import Held
-from tests.system.edge.running import Running
 from tests.system.edge.tasking import RELATED, RESULT, made, told
 from tests.system.edge.wire import Wire, auth
 from tests.system.edge.world import World
 
 Hold = Callable[..., Held]
-
-
-@pytest.fixture
-def tasks(tasking: Running, world: World, http: httpx.Client) -> Iterator[Wire]:
-    """A client in a session of the revision that has tasks; every session of this test ends with it."""
-    wire = Wire(tasking, world.new_key(), http).initialize()
-    yield wire
-    for known in world.keys.values():
-        known.revoked = True
-    world.runs.fault = "away"
-    until(lambda: tasking.following == 0 and world.runs.watching == 0, "nothing is followed")
 
 
 def heard(held: Held) -> list[dict[str, Any]]:
@@ -146,7 +133,7 @@ def test_a_stream_that_breaks_off_is_opened_again_and_nothing_is_missed(tasks: W
     held = hold(tasks)
     one, two = made(tasks), made(tasks)
     watched(world)
-    world.runs.fault = "away"
+    world.runs.break_off()
     until(lambda: world.runs.watching == 0, "the stream broke off")
     world.runs.done(one["taskId"], RESULT)
     world.runs.fault = ""
@@ -164,7 +151,7 @@ def test_nothing_is_listened_to_for_a_session_that_is_over_or_a_key_that_is_revo
     made(other)
     watched(world)
     other.known.revoked = True
-    world.runs.fault = "away"
+    world.runs.break_off()
     until(lambda: world.runs.watching == 0, "the key's stream breaks off")
     world.runs.fault = ""
     asked = world.runs.asked.count("WatchTasks")

@@ -147,7 +147,7 @@ def test_a_stream_that_breaks_off_behind_the_edge_is_opened_again_and_nothing_is
     task, later = deferred(knows)["taskId"], deferred(knows)["taskId"]
     one = listen(task, later)
     until(lambda: len(one.told) == 2, "both tasks")
-    world.runs.fault = "away"
+    world.runs.break_off()
     until(lambda: world.runs.watching == 0, "it broke off")
     world.runs.done(task, RESULT)
     world.runs.fault = ""
@@ -203,7 +203,7 @@ def test_it_is_a_stream_or_nothing(knows: Wire) -> None:
 
 def test_a_service_that_is_away_is_said_before_a_stream_begins(knows: Wire, world: World) -> None:
     task = deferred(knows)["taskId"]
-    world.runs.fault = "away"
+    world.runs.break_off()
     said = error(knows.modern("subscriptions/listen", {"notifications": {"taskIds": [task]}}), 200, -32603)
     assert said["error"]["data"]["retryable"] is True
     assert knows.edge.listening == 0
