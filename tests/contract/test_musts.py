@@ -15,7 +15,7 @@ _TEST = re.compile(r"`([^`:]+)::(\w+)`")
 
 
 @cache
-def tests_of(path: Path) -> frozenset[str]:
+def found_in(path: Path) -> frozenset[str]:
     """The names of the tests in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
@@ -34,7 +34,7 @@ def unshown(text: str) -> list[str]:
 
 def absent(text: str) -> list[str]:
     """The tests that a page names and that are not there."""
-    return [f"{path.relative_to(ROOT)}::{name}" for path, name in named(text) if name not in tests_of(path)]
+    return [f"{path.relative_to(ROOT)}::{name}" for path, name in named(text) if name not in found_in(path)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
