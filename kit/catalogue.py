@@ -43,6 +43,7 @@ class Tool:
     names_case: bool
     streams: bool
     arguments_schema: str
+    asks_first: bool
     given: str | None
     asking: str | None
     request: Descriptor
@@ -114,6 +115,7 @@ def _tool(method: MethodDescriptor, option: tools_pb2.ToolOptions, comments: dic
         names_case="case_id" in method.input_type.fields_by_name,
         streams=method.server_streaming,
         arguments_schema=option.arguments_schema,
+        asks_first=option.asks_first,
         given=field_of(method.input_type, exchange_pb2.Given.DESCRIPTOR),
         asking=field_of(method.output_type, exchange_pb2.Asking.DESCRIPTOR),
         request=method.input_type,

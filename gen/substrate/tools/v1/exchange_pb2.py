@@ -24,15 +24,15 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!substrate/tools/v1/exchange.proto\x12\x12substrate.tools.v1\"\x1f\n\tTextBlock\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\"=\n\nMediaBlock\x12\x12\n\x04\x64\x61ta\x18\x01 \x01(\x0cR\x04\x64\x61ta\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\"r\n\rResourceBlock\x12\x10\n\x03uri\x18\x01 \x01(\tR\x03uri\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04text\x18\x03 \x01(\tH\x00R\x04text\x12\x14\n\x04\x62lob\x18\x04 \x01(\x0cH\x00R\x04\x62lobB\x06\n\x04\x62ody\"\xf5\x01\n\x05\x42lock\x12\x33\n\x04text\x18\x01 \x01(\x0b\x32\x1d.substrate.tools.v1.TextBlockH\x00R\x04text\x12\x36\n\x05image\x18\x02 \x01(\x0b\x32\x1e.substrate.tools.v1.MediaBlockH\x00R\x05image\x12\x36\n\x05\x61udio\x18\x03 \x01(\x0b\x32\x1e.substrate.tools.v1.MediaBlockH\x00R\x05\x61udio\x12?\n\x08resource\x18\x04 \x01(\x0b\x32!.substrate.tools.v1.ResourceBlockH\x00R\x08resourceB\x06\n\x04kind\"\x8b\x01\n\x07\x43ontent\x12\x31\n\x06\x62locks\x18\x01 \x03(\x0b\x32\x19.substrate.tools.v1.BlockR\x06\x62locks\x12\x19\n\x08is_error\x18\x02 \x01(\x08R\x07isError\x12\x32\n\x06\x61sking\x18\x03 \x01(\x0b\x32\x1a.substrate.tools.v1.AskingR\x06\x61sking\"U\n\x08Question\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n\x06method\x18\x02 \x01(\tR\x06method\x12\x1f\n\x0bparams_json\x18\x03 \x01(\x0cR\nparamsJson\"Z\n\x06\x41sking\x12:\n\tquestions\x18\x01 \x03(\x0b\x32\x1c.substrate.tools.v1.QuestionR\tquestions\x12\x14\n\x05state\x18\x02 \x01(\x0cR\x05state\":\n\x05Reply\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x1f\n\x0bresult_json\x18\x02 \x01(\x0cR\nresultJson\"v\n\x05Given\x12\"\n\x0c\x63\x61pabilities\x18\x01 \x03(\tR\x0c\x63\x61pabilities\x12\x33\n\x07replies\x18\x02 \x03(\x0b\x32\x19.substrate.tools.v1.ReplyR\x07replies\x12\x14\n\x05state\x18\x03 \x01(\x0cR\x05state\"e\n\x08Progress\x12\x1a\n\x08progress\x18\x01 \x01(\x01R\x08progress\x12\x19\n\x05total\x18\x02 \x01(\x01H\x00R\x05total\x88\x01\x01\x12\x18\n\x07message\x18\x03 \x01(\tR\x07messageB\x08\n\x06_total\"r\n\x07LogLine\x12\x32\n\x05level\x18\x01 \x01(\x0e\x32\x1c.substrate.tools.v1.LogLevelR\x05level\x12\x16\n\x06logger\x18\x02 \x01(\tR\x06logger\x12\x1b\n\tdata_json\x18\x03 \x01(\x0cR\x08\x64\x61taJson\"&\n\tInterlude\x12\x19\n\x08retry_ms\x18\x01 \x01(\rR\x07retryMs\"\xf4\x01\n\x05\x45vent\x12:\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.substrate.tools.v1.ProgressH\x00R\x08progress\x12/\n\x03log\x18\x02 \x01(\x0b\x32\x1b.substrate.tools.v1.LogLineH\x00R\x03log\x12=\n\tinterlude\x18\x03 \x01(\x0b\x32\x1d.substrate.tools.v1.InterludeH\x00R\tinterlude\x12\x37\n\x07\x63ontent\x18\x04 \x01(\x0b\x32\x1b.substrate.tools.v1.ContentH\x00R\x07\x63ontentB\x06\n\x04kind*\xd6\x01\n\x08LogLevel\x12\x19\n\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n\x0eLOG_LEVEL_INFO\x10\x02\x12\x14\n\x10LOG_LEVEL_NOTICE\x10\x03\x12\x15\n\x11LOG_LEVEL_WARNING\x10\x04\x12\x13\n\x0fLOG_LEVEL_ERROR\x10\x05\x12\x16\n\x12LOG_LEVEL_CRITICAL\x10\x06\x12\x13\n\x0fLOG_LEVEL_ALERT\x10\x07\x12\x17\n\x13LOG_LEVEL_EMERGENCY\x10\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!substrate/tools/v1/exchange.proto\x12\x12substrate.tools.v1\"\x1f\n\tTextBlock\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\"=\n\nMediaBlock\x12\x12\n\x04\x64\x61ta\x18\x01 \x01(\x0cR\x04\x64\x61ta\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\"r\n\rResourceBlock\x12\x10\n\x03uri\x18\x01 \x01(\tR\x03uri\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04text\x18\x03 \x01(\tH\x00R\x04text\x12\x14\n\x04\x62lob\x18\x04 \x01(\x0cH\x00R\x04\x62lobB\x06\n\x04\x62ody\"\xf5\x01\n\x05\x42lock\x12\x33\n\x04text\x18\x01 \x01(\x0b\x32\x1d.substrate.tools.v1.TextBlockH\x00R\x04text\x12\x36\n\x05image\x18\x02 \x01(\x0b\x32\x1e.substrate.tools.v1.MediaBlockH\x00R\x05image\x12\x36\n\x05\x61udio\x18\x03 \x01(\x0b\x32\x1e.substrate.tools.v1.MediaBlockH\x00R\x05\x61udio\x12?\n\x08resource\x18\x04 \x01(\x0b\x32!.substrate.tools.v1.ResourceBlockH\x00R\x08resourceB\x06\n\x04kind\"\x8b\x01\n\x07\x43ontent\x12\x31\n\x06\x62locks\x18\x01 \x03(\x0b\x32\x19.substrate.tools.v1.BlockR\x06\x62locks\x12\x19\n\x08is_error\x18\x02 \x01(\x08R\x07isError\x12\x32\n\x06\x61sking\x18\x03 \x01(\x0b\x32\x1a.substrate.tools.v1.AskingR\x06\x61sking\"U\n\x08Question\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n\x06method\x18\x02 \x01(\tR\x06method\x12\x1f\n\x0bparams_json\x18\x03 \x01(\x0cR\nparamsJson\"Z\n\x06\x41sking\x12:\n\tquestions\x18\x01 \x03(\x0b\x32\x1c.substrate.tools.v1.QuestionR\tquestions\x12\x14\n\x05state\x18\x02 \x01(\x0cR\x05state\":\n\x05Reply\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x1f\n\x0bresult_json\x18\x02 \x01(\x0cR\nresultJson\"\x97\x01\n\x05Given\x12\"\n\x0c\x63\x61pabilities\x18\x01 \x03(\tR\x0c\x63\x61pabilities\x12\x33\n\x07replies\x18\x02 \x03(\x0b\x32\x19.substrate.tools.v1.ReplyR\x07replies\x12\x14\n\x05state\x18\x03 \x01(\x0cR\x05state\x12\x1f\n\x0b\x61sking_only\x18\x04 \x01(\x08R\naskingOnly\"e\n\x08Progress\x12\x1a\n\x08progress\x18\x01 \x01(\x01R\x08progress\x12\x19\n\x05total\x18\x02 \x01(\x01H\x00R\x05total\x88\x01\x01\x12\x18\n\x07message\x18\x03 \x01(\tR\x07messageB\x08\n\x06_total\"r\n\x07LogLine\x12\x32\n\x05level\x18\x01 \x01(\x0e\x32\x1c.substrate.tools.v1.LogLevelR\x05level\x12\x16\n\x06logger\x18\x02 \x01(\tR\x06logger\x12\x1b\n\tdata_json\x18\x03 \x01(\x0cR\x08\x64\x61taJson\"&\n\tInterlude\x12\x19\n\x08retry_ms\x18\x01 \x01(\rR\x07retryMs\"\xf4\x01\n\x05\x45vent\x12:\n\x08progress\x18\x01 \x01(\x0b\x32\x1c.substrate.tools.v1.ProgressH\x00R\x08progress\x12/\n\x03log\x18\x02 \x01(\x0b\x32\x1b.substrate.tools.v1.LogLineH\x00R\x03log\x12=\n\tinterlude\x18\x03 \x01(\x0b\x32\x1d.substrate.tools.v1.InterludeH\x00R\tinterlude\x12\x37\n\x07\x63ontent\x18\x04 \x01(\x0b\x32\x1b.substrate.tools.v1.ContentH\x00R\x07\x63ontentB\x06\n\x04kind*\xd6\x01\n\x08LogLevel\x12\x19\n\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n\x0eLOG_LEVEL_INFO\x10\x02\x12\x14\n\x10LOG_LEVEL_NOTICE\x10\x03\x12\x15\n\x11LOG_LEVEL_WARNING\x10\x04\x12\x13\n\x0fLOG_LEVEL_ERROR\x10\x05\x12\x16\n\x12LOG_LEVEL_CRITICAL\x10\x06\x12\x13\n\x0fLOG_LEVEL_ALERT\x10\x07\x12\x17\n\x13LOG_LEVEL_EMERGENCY\x10\x08\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'substrate.tools.v1.exchange_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LOGLEVEL']._serialized_start=1525
-  _globals['_LOGLEVEL']._serialized_end=1739
+  _globals['_LOGLEVEL']._serialized_start=1559
+  _globals['_LOGLEVEL']._serialized_end=1773
   _globals['_TEXTBLOCK']._serialized_start=57
   _globals['_TEXTBLOCK']._serialized_end=88
   _globals['_MEDIABLOCK']._serialized_start=90
@@ -49,14 +49,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ASKING']._serialized_end=836
   _globals['_REPLY']._serialized_start=838
   _globals['_REPLY']._serialized_end=896
-  _globals['_GIVEN']._serialized_start=898
-  _globals['_GIVEN']._serialized_end=1016
-  _globals['_PROGRESS']._serialized_start=1018
-  _globals['_PROGRESS']._serialized_end=1119
-  _globals['_LOGLINE']._serialized_start=1121
-  _globals['_LOGLINE']._serialized_end=1235
-  _globals['_INTERLUDE']._serialized_start=1237
-  _globals['_INTERLUDE']._serialized_end=1275
-  _globals['_EVENT']._serialized_start=1278
-  _globals['_EVENT']._serialized_end=1522
+  _globals['_GIVEN']._serialized_start=899
+  _globals['_GIVEN']._serialized_end=1050
+  _globals['_PROGRESS']._serialized_start=1052
+  _globals['_PROGRESS']._serialized_end=1153
+  _globals['_LOGLINE']._serialized_start=1155
+  _globals['_LOGLINE']._serialized_end=1269
+  _globals['_INTERLUDE']._serialized_start=1271
+  _globals['_INTERLUDE']._serialized_end=1309
+  _globals['_EVENT']._serialized_start=1312
+  _globals['_EVENT']._serialized_end=1556
 # @@protoc_insertion_point(module_scope)

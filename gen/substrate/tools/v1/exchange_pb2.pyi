@@ -324,8 +324,11 @@ class Given(_message.Message):
     CAPABILITIES_FIELD_NUMBER: _builtins.int
     REPLIES_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
+    ASKING_ONLY_FIELD_NUMBER: _builtins.int
     state: _builtins.bytes
     """The state that came with the questions."""
+    asking_only: _builtins.bool
+    """Whether nothing but questions is wanted now, because the call will be made as a task. A tool that has nothing to ask answers with nothing."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What the client can be asked for: "sampling", "elicitation.form", "elicitation.url", "roots"."""
@@ -340,10 +343,11 @@ class Given(_message.Message):
         capabilities: _abc.Iterable[_builtins.str] | None = ...,
         replies: _abc.Iterable[Global___Reply] | None = ...,
         state: _builtins.bytes = ...,
+        asking_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["capabilities", b"capabilities", "replies", b"replies", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["asking_only", b"asking_only", "capabilities", b"capabilities", "replies", b"replies", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

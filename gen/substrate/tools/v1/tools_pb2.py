@@ -25,25 +25,25 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1esubstrate/tools/v1/tools.proto\x12\x12substrate.tools.v1\x1a google/protobuf/descriptor.proto\"\x9c\x03\n\x0bToolOptions\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n\x05scope\x18\x03 \x01(\tR\x05scope\x12,\n\x04\x63ost\x18\x04 \x01(\x0e\x32\x18.substrate.tools.v1.CostR\x04\x63ost\x12?\n\x0b\x63lient_safe\x18\x05 \x01(\x0e\x32\x1e.substrate.tools.v1.ClientSafeR\nclientSafe\x12\x42\n\x0ctask_support\x18\x06 \x01(\x0e\x32\x1f.substrate.tools.v1.TaskSupportR\x0btaskSupport\x12\x39\n\trate_lane\x18\x07 \x01(\x0e\x32\x1c.substrate.tools.v1.RateLaneR\x08rateLane\x12\x1a\n\x08resource\x18\x08 \x01(\tR\x08resource\x12\x18\n\x07handoff\x18\t \x01(\x08R\x07handoff\x12)\n\x10\x61rguments_schema\x18\n \x01(\tR\x0f\x61rgumentsSchema\")\n\nJsonObject\x12\x1b\n\tchosen_by\x18\x01 \x01(\tR\x08\x63hosenBy\"#\n\rJsonArguments\x12\x12\n\x04json\x18\x01 \x01(\x0cR\x04json*E\n\x04\x43ost\x12\x14\n\x10\x43OST_UNSPECIFIED\x10\x00\x12\r\n\tCOST_FREE\x10\x01\x12\x18\n\x14\x43OST_FIRM_CREDENTIAL\x10\x02*x\n\nClientSafe\x12\x1b\n\x17\x43LIENT_SAFE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43LIENT_SAFE_ALLOWED\x10\x01\x12\x1b\n\x17\x43LIENT_SAFE_CLIENT_LANE\x10\x02\x12\x17\n\x13\x43LIENT_SAFE_REFUSED\x10\x03*}\n\x0bTaskSupport\x12\x1c\n\x18TASK_SUPPORT_UNSPECIFIED\x10\x00\x12\x1a\n\x16TASK_SUPPORT_FORBIDDEN\x10\x01\x12\x19\n\x15TASK_SUPPORT_OPTIONAL\x10\x02\x12\x19\n\x15TASK_SUPPORT_REQUIRED\x10\x03*i\n\x08RateLane\x12\x19\n\x15RATE_LANE_UNSPECIFIED\x10\x00\x12\x12\n\x0eRATE_LANE_READ\x10\x01\x12\x17\n\x13RATE_LANE_RETRIEVAL\x10\x02\x12\x15\n\x11RATE_LANE_HANDOFF\x10\x03:U\n\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\xb4\x87\x03 \x01(\x0b\x32\x1f.substrate.tools.v1.ToolOptionsR\x04tool:`\n\x0bjson_object\x12\x1d.google.protobuf.FieldOptions\x18\xb6\x87\x03 \x01(\x0b\x32\x1e.substrate.tools.v1.JsonObjectR\njsonObjectb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1esubstrate/tools/v1/tools.proto\x12\x12substrate.tools.v1\x1a google/protobuf/descriptor.proto\"\xbb\x03\n\x0bToolOptions\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n\x05scope\x18\x03 \x01(\tR\x05scope\x12,\n\x04\x63ost\x18\x04 \x01(\x0e\x32\x18.substrate.tools.v1.CostR\x04\x63ost\x12?\n\x0b\x63lient_safe\x18\x05 \x01(\x0e\x32\x1e.substrate.tools.v1.ClientSafeR\nclientSafe\x12\x42\n\x0ctask_support\x18\x06 \x01(\x0e\x32\x1f.substrate.tools.v1.TaskSupportR\x0btaskSupport\x12\x39\n\trate_lane\x18\x07 \x01(\x0e\x32\x1c.substrate.tools.v1.RateLaneR\x08rateLane\x12\x1a\n\x08resource\x18\x08 \x01(\tR\x08resource\x12\x18\n\x07handoff\x18\t \x01(\x08R\x07handoff\x12)\n\x10\x61rguments_schema\x18\n \x01(\tR\x0f\x61rgumentsSchema\x12\x1d\n\nasks_first\x18\x0b \x01(\x08R\tasksFirst\")\n\nJsonObject\x12\x1b\n\tchosen_by\x18\x01 \x01(\tR\x08\x63hosenBy\"#\n\rJsonArguments\x12\x12\n\x04json\x18\x01 \x01(\x0cR\x04json*E\n\x04\x43ost\x12\x14\n\x10\x43OST_UNSPECIFIED\x10\x00\x12\r\n\tCOST_FREE\x10\x01\x12\x18\n\x14\x43OST_FIRM_CREDENTIAL\x10\x02*x\n\nClientSafe\x12\x1b\n\x17\x43LIENT_SAFE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43LIENT_SAFE_ALLOWED\x10\x01\x12\x1b\n\x17\x43LIENT_SAFE_CLIENT_LANE\x10\x02\x12\x17\n\x13\x43LIENT_SAFE_REFUSED\x10\x03*}\n\x0bTaskSupport\x12\x1c\n\x18TASK_SUPPORT_UNSPECIFIED\x10\x00\x12\x1a\n\x16TASK_SUPPORT_FORBIDDEN\x10\x01\x12\x19\n\x15TASK_SUPPORT_OPTIONAL\x10\x02\x12\x19\n\x15TASK_SUPPORT_REQUIRED\x10\x03*i\n\x08RateLane\x12\x19\n\x15RATE_LANE_UNSPECIFIED\x10\x00\x12\x12\n\x0eRATE_LANE_READ\x10\x01\x12\x17\n\x13RATE_LANE_RETRIEVAL\x10\x02\x12\x15\n\x11RATE_LANE_HANDOFF\x10\x03:U\n\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\xb4\x87\x03 \x01(\x0b\x32\x1f.substrate.tools.v1.ToolOptionsR\x04tool:`\n\x0bjson_object\x12\x1d.google.protobuf.FieldOptions\x18\xb6\x87\x03 \x01(\x0b\x32\x1e.substrate.tools.v1.JsonObjectR\njsonObjectb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'substrate.tools.v1.tools_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_COST']._serialized_start=583
-  _globals['_COST']._serialized_end=652
-  _globals['_CLIENTSAFE']._serialized_start=654
-  _globals['_CLIENTSAFE']._serialized_end=774
-  _globals['_TASKSUPPORT']._serialized_start=776
-  _globals['_TASKSUPPORT']._serialized_end=901
-  _globals['_RATELANE']._serialized_start=903
-  _globals['_RATELANE']._serialized_end=1008
+  _globals['_COST']._serialized_start=614
+  _globals['_COST']._serialized_end=683
+  _globals['_CLIENTSAFE']._serialized_start=685
+  _globals['_CLIENTSAFE']._serialized_end=805
+  _globals['_TASKSUPPORT']._serialized_start=807
+  _globals['_TASKSUPPORT']._serialized_end=932
+  _globals['_RATELANE']._serialized_start=934
+  _globals['_RATELANE']._serialized_end=1039
   _globals['_TOOLOPTIONS']._serialized_start=89
-  _globals['_TOOLOPTIONS']._serialized_end=501
-  _globals['_JSONOBJECT']._serialized_start=503
-  _globals['_JSONOBJECT']._serialized_end=544
-  _globals['_JSONARGUMENTS']._serialized_start=546
-  _globals['_JSONARGUMENTS']._serialized_end=581
+  _globals['_TOOLOPTIONS']._serialized_end=532
+  _globals['_JSONOBJECT']._serialized_start=534
+  _globals['_JSONOBJECT']._serialized_end=575
+  _globals['_JSONARGUMENTS']._serialized_start=577
+  _globals['_JSONARGUMENTS']._serialized_end=612
 # @@protoc_insertion_point(module_scope)

@@ -145,6 +145,7 @@ class ToolOptions(_message.Message):
     RESOURCE_FIELD_NUMBER: _builtins.int
     HANDOFF_FIELD_NUMBER: _builtins.int
     ARGUMENTS_SCHEMA_FIELD_NUMBER: _builtins.int
+    ASKS_FIRST_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Name in tools/list, e.g. "get_matter". Empty on a method that is guarded by the same rules and is not offered to agents."""
     title: _builtins.str
@@ -167,6 +168,10 @@ class ToolOptions(_message.Message):
     """
     arguments_schema: _builtins.str
     """JSON Schema of the arguments, for a tool whose request is JsonArguments because its arguments cannot be told in fields. Empty otherwise."""
+    asks_first: _builtins.bool
+    """Whether the tool asks what it needs before it becomes a task rather than while it is one. Before the task is made it is then called with
+    Given.asking_only, until it has nothing left to ask.
+    """
     def __init__(
         self,
         *,
@@ -180,10 +185,11 @@ class ToolOptions(_message.Message):
         resource: _builtins.str = ...,
         handoff: _builtins.bool = ...,
         arguments_schema: _builtins.str = ...,
+        asks_first: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arguments_schema", b"arguments_schema", "client_safe", b"client_safe", "cost", b"cost", "handoff", b"handoff", "name", b"name", "rate_lane", b"rate_lane", "resource", b"resource", "scope", b"scope", "task_support", b"task_support", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arguments_schema", b"arguments_schema", "asks_first", b"asks_first", "client_safe", b"client_safe", "cost", b"cost", "handoff", b"handoff", "name", b"name", "rate_lane", b"rate_lane", "resource", b"resource", "scope", b"scope", "task_support", b"task_support", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
