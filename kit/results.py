@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
 import orjson
 from substrate.common.v1 import error_reason_pb2 as reasons
+from substrate.tools.v1 import exchange_pb2
 
 from kit.errors import INTERNAL_MESSAGE, Reason, Refusal
 
@@ -61,6 +64,29 @@ def answered(data: bytes, *, structured: bool = True) -> dict[str, Any]:
     """A tool's answer, encoded once: as it is for programs, and as text for those that read only text."""
     content: dict[str, Any] = {"content": [{"type": "text", "text": data.decode()}]}
     return content | ({"structuredContent": orjson.Fragment(data)} if structured else {})
+
+
+def free(content: exchange_pb2.Content) -> dict[str, Any]:
+    """Free content as a result: its blocks in order, and isError only where it failed."""
+    blocks = [_BLOCKS[str(block.WhichOneof("kind"))](block) for block in content.blocks]
+    return {"content": blocks} | ({"isError": True} if content.is_error else {})
+
+
+def _media(kind: str, block: exchange_pb2.MediaBlock) -> dict[str, Any]:
+    return {"type": kind, "data": base64.b64encode(block.data).decode("ascii"), "mimeType": block.mime_type}
+
+
+def _resource(block: exchange_pb2.ResourceBlock) -> dict[str, Any]:
+    body = {"blob": base64.b64encode(block.blob).decode("ascii")} if block.WhichOneof("body") == "blob" else {"text": block.text}
+    return {"type": "resource", "resource": {"uri": block.uri, "mimeType": block.mime_type} | body}
+
+
+_BLOCKS: dict[str, Callable[[exchange_pb2.Block], dict[str, Any]]] = {
+    "text": lambda block: {"type": "text", "text": block.text.text},
+    "image": lambda block: _media("image", block.image),
+    "audio": lambda block: _media("audio", block.audio),
+    "resource": lambda block: _resource(block.resource),
+}
 
 
 def internal_words(refusal: Refusal) -> str:

@@ -84,13 +84,17 @@ def assemble(settings: TasksConfig, database: db.Database, tools: catalogue.Cata
     channels = {name: client.channel(address, name, settings.tls) for name, address in vars(settings.backends).items()}
     # The program that serves a method, by its package: `/substrate.reads.v1.MatterService/GetMatter` is served by reads.
     deferrable = [t for t in tools.tools if t.task_support != "forbidden"]
-    methods = {t.path: client.method(channels[t.path.split(".")[1]], t.path, t.response_class) for t in deferrable}
+    methods = {t.path: _method(t, channels[t.path.split(".")[1]]) for t in deferrable}
     work = settings.work
     times = Times(work.lease_seconds, work.run_seconds, work.queue_seconds, work.retry_seconds)
     worker = Worker(Desk(store, owner, times), Calling(tools, methods, keys), keys, Settings(work.slots, work.sweep_seconds, times))
     news.on_work, news.on_let_go = worker.work_is_there, worker.something_was_taken
     service = server.TaskService(store, tools, keys, news, system_clock)
     return Instance(store, service, worker, news, authority, keys, channels)
+
+
+def _method(tool: catalogue.Tool, channel: grpc.aio.Channel) -> client.Method | client.StreamMethod:
+    return (client.stream_method if tool.streams else client.method)(channel, tool.path, tool.response_class)
 
 
 async def run(settings: TasksConfig, tools: catalogue.Catalogue | None = None) -> None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import orjson
 from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
+from substrate.tools.v1 import exchange_pb2
 
-from kit import results
+from kit import limits, results
 from kit.catalogue import Catalogue, Tool
-from kit.client import Method
-from kit.decode import Decoder
+from kit.client import Method, StreamMethod
+from kit.decode import Decoder, whole
 from kit.errors import INTERNAL_MESSAGE, Refusal
 from kit.results import Treatment
 from services.tasks.keys import Keys
+from services.tasks.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Away:
 
 End = Ended | Asked | Broke | Away
 KEY_ENDED = "The key that began it may not make this call any more."
+Note = Callable[[Progress], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,57 +67,106 @@ class Launch:
     key_id: uuid.UUID
     tool: str
     arguments: bytes
+    given: exchange_pb2.Given
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Callee:
     """A tool, and how to reach it."""
 
     tool: Tool
-    method: Method
+    decode: Callable[[Mapping[str, Any]], Message]
+    method: Method | StreamMethod
 
-    @cached_property
-    def decode(self) -> Decoder:
-        """From arguments to the request."""
-        return Decoder(self.tool.request)
+
+def callee(tool: Tool, method: Method | StreamMethod) -> Callee:
+    """A tool as it is called."""
+    return Callee(tool, whole if tool.arguments_schema else Decoder(tool.request), method)
 
 
 class Calling:
     """Makes calls."""
 
-    def __init__(self, catalogue: Catalogue, methods: Mapping[str, Method], keys: Keys) -> None:
-        self._callees = {t.name: Callee(t, methods[t.path]) for t in catalogue.tools if t.task_support != "forbidden"}
+    def __init__(self, catalogue: Catalogue, methods: Mapping[str, Method | StreamMethod], keys: Keys) -> None:
+        self._callees = {t.name: callee(t, methods[t.path]) for t in catalogue.tools if t.task_support != "forbidden"}
         self._keys = keys
 
-    async def call(self, launch: Launch, timeout_seconds: float) -> End:
+    async def call(self, launch: Launch, timeout_seconds: float, note: Note) -> End:
         """Makes one call. What it may do is decided now, for the key, where it arrives."""
-        callee = self._callees.get(launch.tool)
-        if callee is None:
+        found = self._callees.get(launch.tool)
+        if found is None:
             return Broke("FAILED", INTERNAL_MESSAGE)  # made by a version of this program that had the tool
         try:
-            request = callee.decode(orjson.loads(launch.arguments))
-            metadata = await self._keys.metadata(launch.key_id, callee.tool.path, request)
-            answer = await callee.method(request, metadata=metadata, timeout_seconds=timeout_seconds)
+            request = found.decode(orjson.loads(launch.arguments))
+            if found.tool.given is not None:
+                getattr(request, found.tool.given).CopyFrom(launch.given)
+            metadata = await self._keys.metadata(launch.key_id, found.tool.path, request)
+            if isinstance(found.method, StreamMethod):
+                answer = await _spoken(found.method(request, metadata=metadata, timeout_seconds=timeout_seconds), note)
+            else:
+                answer = await found.method(request, metadata=metadata, timeout_seconds=timeout_seconds)
         except Refusal as refusal:
             return _refused(refusal)
-        return _answered(callee.tool, answer)
+        return _answered(found.tool, answer)
 
 
-def _answered(tool: Tool, answer: Message) -> End:
+async def _spoken(events: AsyncIterator[Message], note: Note) -> Message | None:
+    """The content that a stream ends with; None where it ends without. How far it has come is noted; a log is for who listens."""
+    async with aclosing(events) as stream:  # type: ignore[type-var]  # an async generator, which is more than its type says
+        async for event in stream:
+            assert isinstance(event, exchange_pb2.Event)
+            match event.WhichOneof("kind"):
+                case "progress":
+                    told = event.progress
+                    await note(Progress(told.progress, told.total if told.HasField("total") else None, told.message))
+                case "content":
+                    return event.content
+    return None
+
+
+def _answered(tool: Tool, answer: Message | None) -> End:
+    if answer is None:
+        return Broke("FAILED", INTERNAL_MESSAGE)
+    asking = _asking(tool, answer)
+    if asking is not None:
+        return _asked(asking)
+    if isinstance(answer, exchange_pb2.Content):
+        return Ended(orjson.dumps(results.free(answer)), answer.is_error)
     return Ended(orjson.dumps(results.answered(orjson.dumps(tool.encode(answer)))), is_error=False)
+
+
+def _asking(tool: Tool, answer: Message) -> exchange_pb2.Asking | None:
+    """What an answer asks in place of one."""
+    name = "asking" if isinstance(answer, exchange_pb2.Content) else tool.asking
+    return getattr(answer, name) if name is not None and answer.HasField(name) else None
+
+
+def _asked(asking: exchange_pb2.Asking) -> End:
+    if not 0 < len(asking.questions) <= limits.TASK_QUESTIONS_MAX:
+        return Broke("FAILED", INTERNAL_MESSAGE)
+    questions = {q.key: {"method": q.method, "params": orjson.loads(q.params_json or b"{}")} for q in asking.questions}
+    return Asked(orjson.dumps(questions), asking.state)
 
 
 def _refused(refusal: Refusal) -> End:
     match results.treatment(refusal):
         case Treatment.RESULT if refusal.reason == reasons.ERROR_REASON_UNAVAILABLE:
-            return Away(_bytes(results.tool_result(refusal)))
+            return Away(orjson.dumps(results.tool_result(refusal)))
         case Treatment.RESULT:
-            return Ended(_bytes(results.tool_result(refusal)), is_error=True)
+            return Ended(orjson.dumps(results.tool_result(refusal)), is_error=True)
         case Treatment.CHALLENGE:
             return Broke("ABORTED", KEY_ENDED)
         case Treatment.INTERNAL:
             return Broke("FAILED", results.internal_words(refusal))
 
 
-def _bytes(result: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(result)
+def composed(given: bytes, state: bytes | None, answered: bytes | None) -> exchange_pb2.Given:
+    """What a call is told besides its arguments: what its creator gave, and the answers to what it asked last."""
+    made = exchange_pb2.Given.FromString(given)
+    if state is not None:
+        replies = {reply.key: reply.result_json for reply in made.replies}
+        replies |= {key: orjson.dumps(value) for key, value in (orjson.loads(answered) if answered else {}).items()}
+        del made.replies[:]
+        made.replies.extend(exchange_pb2.Reply(key=key, result_json=value) for key, value in replies.items())
+        made.state = state
+    return made

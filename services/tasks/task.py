@@ -9,8 +9,10 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
+from google.protobuf.message import DecodeError
 from substrate.common.v1 import error_reason_pb2 as reasons
 from substrate.tasks.v1 import task_service_pb2 as pb
+from substrate.tools.v1 import exchange_pb2
 
 from kit import limits
 from kit.catalogue import Tool
@@ -93,6 +95,10 @@ def check_new(request: pb.CreateTaskRequest) -> dict[str, Any]:
         raise invalid([FieldError("arguments_sha256", "expected the SHA-256 of arguments")])
     if request.progress_token and not _is_token(request.progress_token):
         raise invalid([FieldError("progress_token", "expected the text of a JSON string or integer")])
+    try:
+        exchange_pb2.Given.FromString(request.given)
+    except DecodeError:
+        raise invalid([FieldError("given", "expected the bytes of a Given")]) from None
     return read_object("arguments", request.arguments)
 
 

@@ -18,6 +18,7 @@ from services.tasks import calling
 from services.tasks.calling import Asked, Away, Broke, Calling, End, Ended, Launch
 from services.tasks.desk import Claim, Desk, Times
 from services.tasks.keys import Called, Keys
+from services.tasks.progress import Notes, Progress
 
 log = logging.getLogger(__name__)
 AGAIN = "A service that it needs did not answer; it is tried again."
@@ -182,12 +183,25 @@ class Worker:
             return None
         task = orjson.loads(row["task"])
         held.key_id, held.called = row["key_id"], (task["method"], str(row["case_id"]) if row["case_id"] else None)
+        given = calling.composed(row["given"], row["state"], row["answered"])
+        launch = Launch(row["id"], row["key_id"], task["tool"], row["input"], given)
         seconds = self._settings.times.run_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await self._calls.call(Launch(row["id"], row["key_id"], task["tool"], bytes(row["input"])), seconds)
+                return await self._calls.call(launch, seconds, self._notes(held, row["progress"]).note)
         except TimeoutError:
             return Broke("ABORTED", LATE)
+
+    def _notes(self, held: Held, before: float | None) -> Notes:
+        async def write(told: Progress) -> None:
+            try:
+                await self._desk.note_progress(held.claim, told.progress, told.total, told.message)
+            except Exception as error:
+                # Nobody waits for a note; the call goes on.
+                if not (isinstance(error, Refusal) or is_passing(error)):
+                    raise
+
+        return Notes(write, asyncio.get_running_loop().time, float("-inf") if before is None else before)
 
     async def _end(self, held: Held, end: End | None) -> None:
         claim, desk = held.claim, self._desk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -40,6 +40,7 @@ from tests.db.auth_world import world as people
 GRAPH = "substrate.reads.v1.GraphService"
 TOOL = "find_entity_paths"
 TERMINAL = (pb.RUN_STATUS_DONE, pb.RUN_STATUS_FAILED, pb.RUN_STATUS_ABORTED, pb.RUN_STATUS_DENIED)
+Services = Mapping[str, Mapping[str, kit_server.Handler]]
 Answer = Callable[[Any, Call], Awaitable[Message]]
 
 
@@ -137,6 +138,7 @@ class World:
     folder: Path
     people: People
     auth: config.Peer
+    tools: catalogue.Catalogue
     reads: str = ""
     answer: Answer = at_once
     case_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -181,7 +183,7 @@ class World:
         """One instance of the program, in this process."""
         settings = self.settings(**work)
         database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
-        here = assemble(settings, database, catalogue.load(), f"test:{uuid.uuid4()}")
+        here = assemble(settings, database, self.tools, f"test:{uuid.uuid4()}")
         handlers = kit_server.handlers(server.NAME, here.service.methods(), here.authority, db.explain, only_authenticate=True)
         async with serving("tasks", self.tls("tasks"), handlers) as address:
             self.addresses.append(address)
@@ -204,10 +206,12 @@ class World:
 
 
 @asynccontextmanager
-async def serving(name: str, tls: config.Tls, *handlers: grpc.GenericRpcHandler) -> AsyncIterator[str]:
+async def serving(
+    name: str, tls: config.Tls, *handlers: grpc.GenericRpcHandler, table: callers.Callers | None = None
+) -> AsyncIterator[str]:
     """A program of that name, with its caller list."""
     ca, key, cert = (Path(f).read_bytes() for f in (tls.ca_file, tls.key_file, tls.cert_file))
-    made = grpc.aio.server(interceptors=[callers.CallerGate(callers.load(name))])
+    made = grpc.aio.server(interceptors=[callers.CallerGate(table or callers.load(name))])
     port = made.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, cert)], ca, True))
     made.add_generic_rpc_handlers(handlers)
     await made.start()
@@ -218,13 +222,15 @@ async def serving(name: str, tls: config.Tls, *handlers: grpc.GenericRpcHandler)
 
 
 @asynccontextmanager
-async def opened(database: Database, folder: Path) -> AsyncIterator[World]:
-    """Auth and the tool serve; no instance of tasks yet."""
+async def opened(
+    database: Database, folder: Path, tools: catalogue.Catalogue | None = None, services: Services | None = None
+) -> AsyncIterator[World]:
+    """Auth and the tool, or these services of a fixture, serve; no instance of tasks yet."""
     pki.ensure(folder, ("auth", "reads", "tasks"), ("edge",), datetime.now(UTC))
     pool = await db.connect(database.dsn("svc_auth"), 4)
-    store, tools, clock = AuthStore(pool), catalogue.load(), lambda: datetime.now(UTC).timestamp()
+    store, tools, clock = AuthStore(pool), tools or catalogue.load(), lambda: datetime.now(UTC).timestamp()
     async with people(database) as known:
-        world = World(database, folder, known, config.Peer(""))
+        world = World(database, folder, known, config.Peer(""), tools)
         of_auth = [
             kit_server.handlers(auth_server.NAME, auth_server.AuthService(store, tools, PEPPER).methods(), None),
             kit_server.handlers(auth_worker.NAME, auth_worker.WorkerService(store, tools, Passes(PEPPER), clock).methods(), None),
@@ -236,8 +242,10 @@ async def opened(database: Database, folder: Path) -> AsyncIterator[World]:
             async def answered(request: Any, call: Call) -> Message:
                 return await world.answer(request, call)
 
-            methods = {m.name: answered for m in descriptor_pool.Default().FindServiceByName(GRAPH).methods}
-            async with serving("reads", world.tls("reads"), kit_server.handlers(GRAPH, methods, authority)) as reads:
+            graph: Services = {GRAPH: {m.name: answered for m in descriptor_pool.Default().FindServiceByName(GRAPH).methods}}
+            handlers = [kit_server.handlers(name, methods, authority) for name, methods in (services or graph).items()]
+            table = {name: frozenset({"tasks.substrate"}) for name in services or graph}
+            async with serving("reads", world.tls("reads"), *handlers, table=table) as reads:
                 world.reads = reads
                 yield world
             await authority.close()

@@ -71,7 +71,7 @@ SELECT run_id, run_fence, run_attempts
   FROM runs.claim(:owner::text, :count::int, :per_key::int, :lease_seconds::float8, :run_seconds::float8);
 
 -- name: launch
-SELECT r.id, r.key_id, r.case_id, r.launch_ctx -> 'mcp_task' AS task, s.input, s.given, s.asked, s.state, s.answered, coalesce(s.progress, 0) AS progress
+SELECT r.id, r.key_id, r.case_id, r.launch_ctx -> 'mcp_task' AS task, s.input, s.given, s.asked, s.state, s.answered, s.progress
   FROM runs.agent_runs r JOIN runs.agent_run_steps s ON s.run_id = r.id AND s.position = 1
  WHERE r.id = :id::uuid AND r.status = 'RUNNING' AND r.lease_owner = :owner::text AND r.fence = :fence::bigint;
 
