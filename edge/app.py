@@ -98,6 +98,8 @@ def build(
             stack.push_async_callback(authority.close)
             if handoffs is not None:
                 stack.push_async_callback(handoffs.close)
+            if kept is not None:
+                stack.push_async_callback(kept.close)
             if tasks is not None:
                 stack.push_async_callback(tasks.news.close)
             sweeper = asyncio.create_task(_sweep(memory, tasks.news if tasks else None, timing.session_sweep_seconds))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -13,6 +13,7 @@ import orjson
 from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
 from substrate.tasks.v1 import task_service_pb2 as pb
+from substrate.tools.v1 import exchange_pb2 as pb_exchange
 
 from edge.caller import Caller
 from edge.errors import Fault, internal
@@ -39,7 +40,7 @@ class NewTask:
     ttl_ms: int | None = None
     progress_token: str | int | None = None
     session: str = ""
-    given: bytes = b""
+    given: pb_exchange.Given | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +76,29 @@ class TaskService:
             return method(f"/{SERVICE.full_name}/{name}Task", getattr(pb, f"{name}TaskResponse"))
 
         self._away_seconds = away_seconds
+        self._orphans: set[asyncio.Task[None]] = set()
         self._create, self._get, self._await, self._cancel, self._update = map(bound, ("Create", "Get", "Await", "Cancel", "Update"))
         self._list = method(f"/{SERVICE.full_name}/ListTasks", pb.ListTasksResponse)
         self._watch = stream(f"/{SERVICE.full_name}/WatchTasks", pb.WatchTasksResponse)
 
     async def create(self, caller: Caller, wanted: NewTask) -> Task:
-        """Keeps a new task; it is there for everyone who may see it before this returns."""
+        """Keeps a new task; it is there for whoever may see it before this returns. A call that is taken back meanwhile leaves none."""
+        making = asyncio.create_task(self._make(caller, wanted))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            if len(self._orphans) < limits.TASK_ORPHANS_MAX:
+                orphan = asyncio.create_task(self._take_back(caller, making))
+                self._orphans.add(orphan)
+                orphan.add_done_callback(self._orphans.discard)
+            raise
+
+    async def _take_back(self, caller: Caller, making: asyncio.Task[Task]) -> None:
+        """Nobody knows the id of this task, so that nobody else could."""
+        with suppress(Refusal):
+            await self.cancel(caller, (await making).id)
+
+    async def _make(self, caller: Caller, wanted: NewTask) -> Task:
         arguments = orjson.dumps(wanted.arguments)
         request = pb.CreateTaskRequest(
             tool=wanted.tool,
@@ -90,10 +108,16 @@ class TaskService:
             progress_token=b"" if wanted.progress_token is None else orjson.dumps(wanted.progress_token),
             session_sha256=session_digest(wanted.session),
             revision=wanted.revision,
-            given=wanted.given,
+            given=wanted.given.SerializeToString() if wanted.given is not None else b"",
         )
         answer: Any = await self._create(request, metadata=caller.metadata)
         return read(answer.task)
+
+    async def close(self) -> None:
+        """Leaves what is being taken back."""
+        for orphan in self._orphans:
+            orphan.cancel()
+        await asyncio.gather(*self._orphans, return_exceptions=True)
 
     async def get(self, caller: Caller, task_id: str) -> State:
         """How a task stands now."""

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
+from substrate.tools.v1.exchange_pb2 import Given
 
 from edge.call import Handover
 from edge.caller import Caller
@@ -78,6 +79,7 @@ class SessionTasks:
             ttl_ms=_ttl(params["task"]),
             progress_token=_progress_token(params),
             session=session.id,
+            given=Given(capabilities=session.capabilities.words) if tool.given is not None else None,
         )
         task = await self._service.create(caller, wanted)
         self.news.follow(session, caller, task)

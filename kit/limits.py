@@ -106,6 +106,7 @@ TASK_EARLY_MAX = 100  # tasks of a session that end before their client knows of
 TASK_FOLLOW_PAUSE_SECONDS = 0.5  # before a stream of news that broke off is opened again; grows
 TASK_ASK_PAUSE_SECONDS = 1.0  # between two looks at a task that waits for its client
 TASK_QUESTIONS_PER_SESSION_MAX = 25  # questions of tasks that a client is being asked; beyond it the next wait asks them
+TASK_ORPHANS_MAX = 100  # tasks that are taken back because their calls were, before their clients knew of them
 TASK_LISTENED_MAX = 100  # tasks that one subscription names
 TASK_ID_MAX_CHARS = 128
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -78,6 +79,7 @@ class Runs:
     asked: list[str] = field(default_factory=list)
     fault: str = ""
     on_create: Callable[[Run], None] | None = None
+    creating: threading.Event | None = None
     _woken: dict[asyncio.Event, asyncio.AbstractEventLoop] = field(default_factory=dict)
     _news: list[tuple[str, pb.WatchTasksResponse]] = field(default_factory=list)
 
@@ -86,7 +88,7 @@ class Runs:
         self.kept.clear()
         self._news.clear()
         self.asked.clear()
-        self.page_size, self.fault, self.on_create = 50, "", None
+        self.page_size, self.fault, self.on_create, self.creating = 50, "", None, None
         self._wake()
 
     def break_off(self) -> None:
@@ -177,6 +179,8 @@ class Runs:
         ttl = min(request.ttl_ms, TTL_MAX_MS) if request.HasField("ttl_ms") else TTL_MAX_MS
         run = Run(str(uuid.uuid4()), call.principal.key_id, request, ttl_ms=ttl)
         self.kept[run.id] = run
+        if self.creating is not None:
+            await asyncio.to_thread(self.creating.wait, 10)
         made = pb.CreateTaskResponse(task=run.task())
         if self.on_create is not None:
             self.on_create(run)

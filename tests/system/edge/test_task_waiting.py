@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 
@@ -15,8 +16,8 @@ from edge.errors import REQUEST_CANCELLED
 from tests.poll import until
 from tests.system.edge import raw
 from tests.system.edge.running import Site, as_tasks
-from tests.system.edge.tasking import OPTIONAL, RELATED, RESULT, last, made, outcome, told
-from tests.system.edge.wire import Wire, request
+from tests.system.edge.tasking import CALL, DECLARED, OPTIONAL, RELATED, RESULT, asking, last, made, outcome, told
+from tests.system.edge.wire import MODERN, Wire, error, meta, request
 from tests.system.edge.world import World
 
 
@@ -183,3 +184,30 @@ def test_the_program_stopping_lets_nobody_wait_for_long(site: Site, world: World
         assert time.monotonic() - started < 5
         assert isinstance(waiting.exception(10), httpx.HTTPError)
     until(lambda: world.runs.waiting == 0, "nobody waits")
+
+
+def test_a_call_that_is_taken_back_before_its_task_is_known_leaves_no_task_running(
+    tasks: Wire, world: World, pool: concurrent.futures.ThreadPoolExecutor
+) -> None:
+    world.runs.creating = threading.Event()
+    calling = pool.submit(tasks.call, "tools/call", asking(), 9)
+    until(lambda: world.runs.kept, "the task is being made")
+    tasks.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}})
+    error(calling.result(10), 200, REQUEST_CANCELLED)
+    world.runs.creating.set()
+    (run,) = world.runs.kept.values()
+    until(lambda: run.word == "DENIED", "it is taken back")
+    world.runs.creating = None
+    assert made(tasks)["status"] == "working"
+
+
+def test_a_client_of_the_stateless_era_that_goes_away_before_its_task_is_known_leaves_none_running(tasks: Wire, world: World) -> None:
+    world.runs.creating = threading.Event()
+    body = json.dumps(request("tools/call", CALL | {"_meta": meta(MODERN, DECLARED)})).encode()
+    lines = ("Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", f"Mcp-Name: {OPTIONAL}", "Accept: application/json")
+    with socket.create_connection((tasks.edge.host, tasks.edge.port), timeout=20) as sock:
+        sock.sendall(raw.head(tasks.edge, tasks.known, *lines, body=len(body)) + body)
+        until(lambda: world.runs.kept, "the task is being made")
+    world.runs.creating.set()
+    (run,) = world.runs.kept.values()
+    until(lambda: run.word == "DENIED", "it is taken back")
