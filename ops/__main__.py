@@ -27,6 +27,7 @@ TOOLS = {
     "gen": (["scripts/gen.py"], "make gen/ from protos/"),
     "lock": (["scripts/lock.py"], "pin the packages of every program from pyproject.toml"),
     "bench": (["-m", "tests.bench"], "measure"),
+    "conformance": (["-m", "tests.conformance"], "hold the edge against the official suite of the protocol"),
 }
 EXAMPLE = """example:
   ./run up --detach && ./run call list_matters --args '{}'
