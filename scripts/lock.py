@@ -19,7 +19,12 @@ HEADER = "# Written by scripts/lock.py from pyproject.toml; do not edit.\n# tabl
 def extras() -> dict[str, str]:
     """Lock name to the optional-dependency set it holds."""
     programs = tomllib.loads((ROOT / "deploy" / "programs.toml").read_text(encoding="utf-8"))["programs"]
-    return {name: entry["extra"] for name, entry in programs.items()} | {"ops": "ops", "bench": "bench", "conformance": "conformance", "dev": "dev"}
+    return {name: entry["extra"] for name, entry in programs.items()} | {
+        "ops": "ops",
+        "bench": "bench",
+        "conformance": "conformance",
+        "dev": "dev",
+    }
 
 
 def tables_digest() -> str:

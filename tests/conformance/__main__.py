@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ops import cli
-from tests.cluster import cluster
+from tests.cluster import Database, cluster
 from tests.conformance import node
 from tests.conformance.site import serving
 
@@ -86,14 +86,13 @@ def _summary(said: str) -> str:
     return lines[-1] if lines else ""
 
 
-async def conform(options: argparse.Namespace, suite: node.Suite) -> bool:
+async def conform(options: argparse.Namespace, suite: node.Suite, database: Database, folder: Path) -> bool:
     """Starts the site, runs the suite, stops the site."""
-    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder) / "pg") as started, started.copy() as database:
-        async with serving(database, Path(folder)) as url:
-            print(f"suite {suite.version} against {url}", flush=True)
-            if options.serve:
-                await asyncio.Event().wait()
-            return await judge(options, suite, url, Path(options.output or folder))
+    async with serving(database, folder) as url:
+        print(f"suite {suite.version} against {url}", flush=True)
+        if options.serve:
+            await asyncio.Event().wait()
+        return await judge(options, suite, url, Path(options.output or folder))
 
 
 def main(arguments: list[str]) -> int:
@@ -111,7 +110,11 @@ def main(arguments: list[str]) -> int:
     except node.NoSuite as error:
         print(f"conformance: {error}", file=sys.stderr)
         return 1
-    return 0 if asyncio.run(conform(options, suite)) else 1
+    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder) / "pg") as started, started.copy() as database:
+        try:
+            return 0 if asyncio.run(conform(options, suite, database, Path(folder))) else 1
+        except KeyboardInterrupt:
+            return 130
 
 
 if __name__ == "__main__":

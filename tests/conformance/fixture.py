@@ -56,7 +56,9 @@ CONTENT: Mapping[str, Handler] = {
     "AudioContent": always(content(SOUND)),
     "EmbeddedResource": always(content(resource("test://embedded-resource", "This is an embedded resource content."))),
     "MultipleContentTypes": always(
-        content(text("Multiple content types test:"), IMAGE, resource("test://mixed-content-resource", '{"test": "data"}', "application/json"))
+        content(
+            text("Multiple content types test:"), IMAGE, resource("test://mixed-content-resource", '{"test": "data"}', "application/json")
+        )
     ),
     "ErrorHandling": always(content(text("This tool intentionally returns an error for testing"), is_error=True)),
     "JsonSchema": _json_schema,

@@ -97,7 +97,10 @@ class Changes:
 
     def triggers(self) -> Mapping[str, Handler]:
         """The tools that make a change."""
-        return {"TriggerToolChange": self._trigger(changes.CHANGE_KIND_TOOLS), "TriggerPromptChange": self._trigger(changes.CHANGE_KIND_PROMPTS)}
+        return {
+            "TriggerToolChange": self._trigger(changes.CHANGE_KIND_TOOLS),
+            "TriggerPromptChange": self._trigger(changes.CHANGE_KIND_PROMPTS),
+        }
 
     def _trigger(self, kind: int) -> Handler:
         async def handler(_request: Any, _call: Call) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from google.protobuf.message import Message
@@ -56,7 +56,9 @@ def usable(found: Replies, questions: Mapping[str, tuple[str, Params]]) -> Repli
     return {key: found[key] for key, (method, _) in questions.items() if key in found and forms[method](found[key])}
 
 
-def asks(questions: Mapping[str, tuple[str, Params]], words: Callable[[Replies], str] = json.dumps, state: bytes = b"") -> Handler:
+def asks(
+    questions: Mapping[str, tuple[str, Params]], words: Callable[[Replies], str] = json.dumps, state: bytes = b""
+) -> Callable[[Any, Call], Awaitable[Message]]:
     """A tool that asks these, and says what it was told."""
 
     async def handler(request: Any, _call: Call) -> Message:
@@ -73,7 +75,9 @@ def _named(found: Replies) -> str:
 
 
 async def _sampling(request: Any, call: Call) -> Message:
-    return await asks({"sample": sampling(request.prompt)}, lambda r: f"LLM response: {r['sample']['content'].get('text', '')}")(request, call)
+    return await asks({"sample": sampling(request.prompt)}, lambda r: f"LLM response: {r['sample']['content'].get('text', '')}")(
+        request, call
+    )
 
 
 async def _elicitation(request: Any, call: Call) -> Message:

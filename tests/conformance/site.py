@@ -79,7 +79,11 @@ async def _auth(site: Site) -> tuple[str, str]:
     store = Store(await site.pool("svc_auth"))
     services: dict[str, Any] = {
         AUTH: (AuthService(store, site.tools, PEPPER).methods(), None, False),
-        auth_worker.NAME: (auth_worker.WorkerService(store, site.tools, Passes(PEPPER), lambda: datetime.now(UTC).timestamp()).methods(), None, False),
+        auth_worker.NAME: (
+            auth_worker.WorkerService(store, site.tools, Passes(PEPPER), lambda: datetime.now(UTC).timestamp()).methods(),
+            None,
+            False,
+        ),
     }
     address, admin = await site.serve("auth", services), AuthAdminService(store, PEPPER)
     call = server.Call("suite", None)
