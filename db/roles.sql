@@ -17,6 +17,7 @@ GRANT UPDATE (allowed, refused, last_at) ON auth.usage TO svc_auth;
 GRANT SELECT, INSERT, UPDATE ON auth.passwords, auth.totp TO svc_auth;
 GRANT SELECT, INSERT, DELETE, UPDATE (sealed, set_at) ON auth.inference_credentials TO svc_auth;
 GRANT SELECT, INSERT, UPDATE, DELETE ON auth.attempts TO svc_auth;
+GRANT SELECT, INSERT (issuer, subject, user_id), DELETE ON auth.subjects TO svc_auth;
 GRANT EXECUTE ON FUNCTION auth.authorize, auth.charge, auth.reachable, audit.append, audit.hold TO svc_auth;
 
 -- ---------------------------------------------------------------------------------------------------------------------------------------
@@ -141,6 +142,10 @@ REVOKE ALL ON ALL TABLES IN SCHEMA approvals FROM PUBLIC, svc_approvals;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA approvals FROM PUBLIC, svc_approvals;
 GRANT USAGE ON SCHEMA approvals TO svc_approvals;
 GRANT SELECT, DELETE, INSERT (id, token_hash, user_id, expires_at), UPDATE (last_seen_at, ended_at) ON approvals.sessions TO svc_approvals;
+GRANT SELECT, DELETE, INSERT (state_hash, expires_at) ON approvals.returns TO svc_approvals;
+GRANT SELECT, INSERT (id, credential_id, user_id, name, public_key, sign_count), UPDATE (sign_count, last_used_at, removed_at) ON approvals.passkeys
+  TO svc_approvals;
+GRANT SELECT, DELETE, INSERT (challenge_hash, user_id, session_hash, name, expires_at), UPDATE (used_at) ON approvals.passkey_challenges TO svc_approvals;
 GRANT SELECT ON approvals.proposals TO svc_approvals;
 GRANT EXECUTE ON FUNCTION approvals.matters, approvals.rows_named, approvals.cleared, approvals.cited, ledger.hold TO svc_approvals;
 

@@ -13,26 +13,42 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from kit import actions, config, db, listener
-from kit.clock import system_clock
+from kit.clock import Clock, system_clock
 from kit.decisions import private_key
 from kit.program import main
 from kit.ready import announce
 from services.approvals import server
 from services.approvals.api import Api
-from services.approvals.config import ApprovalsConfig
+from services.approvals.config import ApprovalsConfig, SignInConfig
 from services.approvals.desk import Desk
-from services.approvals.identity import LocalAccounts
+from services.approvals.firm import FirmEntrance, LeavingSeal
+from services.approvals.identity import Directory, LocalAccounts
 from services.approvals.incoming import Site
+from services.approvals.oidc import Provider
 from services.approvals.outcomes import Outcomes
 from services.approvals.pages import Pages
+from services.approvals.passkey_pages import PasskeyPages
+from services.approvals.passkeys import Passkeys, party
 from services.approvals.render import Renderer
 from services.approvals.sessions import Sessions
+from services.approvals.step_up import StepUps
 from services.approvals.store import Store
 
 log = logging.getLogger("approvals")
 
 
-async def application(settings: ApprovalsConfig, bound: str) -> tuple[ASGIApp, Site]:
+def firm_entrance(
+    settings: SignInConfig, site: Site, sessions: Sessions, directory: Directory, renderer: Renderer, clock: Clock
+) -> tuple[Provider | None, FirmEntrance | None]:
+    """The identity provider and the way in through it, where the firm has one."""
+    if not settings.issuer:
+        return None, None
+    secret = config.secret(settings.client_secret_file)
+    provider = Provider(settings, secret, site.origin + "/sign-in/return", clock)
+    return provider, FirmEntrance(site, provider, LeavingSeal(secret), sessions, directory, renderer, clock)
+
+
+async def application(settings: ApprovalsConfig, bound: str, clock: Clock = system_clock) -> tuple[ASGIApp, Site]:
     """The application with everything it stands on; what it opens is closed when it stops."""
     dsn = config.secret(settings.database.dsn_file)
     database = await db.connect(dsn, settings.database.pool_size)
@@ -40,9 +56,14 @@ async def application(settings: ApprovalsConfig, bound: str) -> tuple[ASGIApp, S
     accounts = LocalAccounts(settings.auth, settings.tls)
     key = private_key(config.secret(settings.decision.key_file))
     site = Site.of(settings.http.public_url or f"http://{bound}", settings.http.allowed_hosts)
-    desk = Desk(store, accounts, accounts, actions.load(), renderer, key, system_clock)
-    entrance = server.Entrance(site, Sessions(store, accounts), accounts, renderer)
-    pages, api = Pages(store, desk, renderer, waiting), Api(store, desk, renderer)
+    sessions = Sessions(store, accounts)
+    provider, firm = firm_entrance(settings.sign_in.checked(), site, sessions, accounts, renderer, clock)
+    passkeys = Passkeys(party(site, settings.passkeys.rp_id))
+    step_ups = StepUps(accounts, passkeys)
+    desk = Desk(store, accounts, step_ups, actions.load(), renderer, key, clock)
+    entrance = server.Entrance(site, sessions, accounts if settings.sign_in.local_accounts else None, renderer, provider)
+    pages, api = Pages(store, desk, renderer, waiting, passkeys), Api(store, desk, renderer)
+    doors = server.doors(pages, PasskeyPages(store, step_ups, renderer), api)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -53,7 +74,7 @@ async def application(settings: ApprovalsConfig, bound: str) -> tuple[ASGIApp, S
         await accounts.close()
         await database.close()
 
-    table = server.routes(entrance, pages, api, store, renderer)
+    table = server.routes(entrance, doors, store, renderer, firm)
     return server.build(site, table, renderer, lifespan), site
 
 

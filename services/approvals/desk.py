@@ -23,9 +23,10 @@ from services.approvals import tokens
 from services.approvals.batch import Outcome, refused_before, run
 from services.approvals.card import Card, Findings
 from services.approvals.gate import Ask, Facts, Status, Verdict, judge
-from services.approvals.identity import Directory, StepUp
+from services.approvals.identity import Directory
 from services.approvals.proposal import Person, Proposal
 from services.approvals.render import Renderer
+from services.approvals.step_up import StepUps
 from services.approvals.store import Store, Work
 
 log = logging.getLogger(__name__)
@@ -57,13 +58,13 @@ class Desk:
         self,
         store: Store,
         directory: Directory,
-        step_up: StepUp,
+        step_ups: StepUps,
         actions: Actions,
         renderer: Renderer,
         key: Ed25519PrivateKey,
         clock: Clock,
     ) -> None:
-        self._store, self._directory, self._step_up = store, directory, step_up
+        self._store, self._directory, self._step_ups = store, directory, step_ups
         self._actions, self._renderer, self._key, self._clock = actions, renderer, key, clock
 
     async def cards(self, work: Work, rows: Sequence[Proposal]) -> list[Card]:
@@ -86,7 +87,10 @@ class Desk:
         row = await work.find(person, ask.proposal_id)
         card = (await self.cards(work, [row]))[0] if row else None
         shown = self._renderer.shown(ask.view, card)[1] if card else None
-        return Facts(self._clock(), person, row, card, shown, await work.nonce(ask.nonce_hash))
+        return Facts(self._clock(), person, row, card, shown, await work.nonce(ask.nonce_hash), await self._has_passkeys(work, person))
+
+    async def _has_passkeys(self, work: Work, person: Person) -> bool:
+        return bool(await self._step_ups.passkeys.of(work, person.id))
 
     async def confirmation(self, person: Person, ask: Ask) -> Confirmation:
         """Judges what can be judged before the confirmation, and mints the nonce that the confirmation has to bring."""
@@ -106,7 +110,7 @@ class Desk:
             card = (await self.cards(work, [row]))[0]
             shown = self._renderer.shown(view, card)[1]
             ask = Ask(id_, "approved", None, row.args_digest, shown, view, confirming=False)
-            verdict = judge(ask, Facts(self._clock(), person, row, card, shown, None))
+            verdict = judge(ask, Facts(self._clock(), person, row, card, shown, None, await self._has_passkeys(work, person)))
             return await self._mint(work, person, row, card) if verdict.status is Status.ALLOWED else Confirmation(verdict, card)
 
     async def _mint(self, work: Work, person: Person, row: Proposal, card: Card | None) -> Confirmation:
@@ -126,7 +130,7 @@ class Desk:
             return Verdict.of(Status.NOT_UNDECIDED)
 
     async def _decide(self, user_id: uuid.UUID, ask: Ask) -> Verdict:
-        """Access is asked for again once nobody else can end the proposal, and the one-time code last of all."""
+        """Access is asked for again once nobody else can end the proposal, and the passkey or one-time code last of all."""
         async with self._store.changing() as work:
             await work.hold(ask.proposal_id)
             person = await self._directory.person(user_id)
@@ -138,16 +142,12 @@ class Desk:
                 return verdict
             assert facts.row is not None
             assert facts.card is not None
-            stepped_up = ask.decision == "approved" and facts.card.needs_step_up
-            if stepped_up and (refused := await self._refused_step_up(person, ask)):
-                return refused
-            return await self._store_decision(work, facts, ask, self._step_up.kind if stepped_up else None)
-
-    async def _refused_step_up(self, person: Person, ask: Ask) -> Verdict | None:
-        shown = await self._step_up.verify(person.id, ask.code or "", ask.args_digest)
-        if shown.retry_after_seconds is not None:
-            return Verdict.of(Status.WAIT, f"Too many wrong codes. Try again in {shown.retry_after_seconds} seconds.")
-        return None if shown.verified else Verdict.of(Status.STEP_UP_WRONG)
+            shown = None
+            if ask.decision == "approved" and facts.card.needs_step_up:
+                shown = await self._step_ups.shown(work, person, ask)
+            if isinstance(shown, Verdict):
+                return shown
+            return await self._store_decision(work, facts, ask, shown)
 
     async def _store_decision(self, work: Work, facts: Facts, ask: Ask, step_up: str | None) -> Verdict:
         assert facts.row is not None

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from kit import limits
 from services.approvals.card import Card
+from services.approvals.passkeys import Answer
 from services.approvals.proposal import Nonce, Person, Proposal
 
 DECISIONS = ("approved", "declined", "sent_back")
@@ -52,8 +53,8 @@ MESSAGES = {
     Status.CONFIRMATION_REQUIRED: "This proposal needs a second confirmation. Nothing was recorded yet.",
     Status.CONFIRMATION_INVALID: "The confirmation is over or was used. Nothing was recorded; open the proposal again.",
     Status.CONFIRMATIONS_EXHAUSTED: "Too many confirmations are open. Wait a few minutes.",
-    Status.STEP_UP_UNAVAILABLE: "This decision needs a one-time code, and none is set up for you. Ask whoever runs this system.",
-    Status.STEP_UP_REQUIRED: "Enter the six digits of your one-time code.",
+    Status.STEP_UP_UNAVAILABLE: "This decision needs a one-time code or a passkey, and you have neither. Ask whoever runs this system.",
+    Status.STEP_UP_REQUIRED: "Enter the six digits of your one-time code, or use a passkey.",
     Status.STEP_UP_WRONG: "The one-time code is wrong, or was used before. Wait for the next one.",
     Status.WAIT: "Too many wrong codes. Wait a while.",
     Status.UNAVAILABLE: "The decision could not be taken in now. Nothing was recorded; try again shortly.",
@@ -90,6 +91,7 @@ class Ask:
     view: str  # which rendering of the card was shown
     nonce_hash: bytes | None = None
     code: str | None = None
+    passkey: Answer | None = None
     confirming: bool = True  # False while the person is only led to the confirmation
     always_confirm: bool = False  # a way in that asks for a confirmation whatever the action says
     in_batch: bool = False
@@ -105,6 +107,7 @@ class Facts:
     card: Card | None
     shown_sha256: bytes | None
     nonce: Nonce | None
+    passkeys: bool = False  # whether the person has any
 
 
 def judge(ask: Ask, facts: Facts) -> Verdict:
@@ -157,6 +160,6 @@ def _confirmation(ask: Ask, facts: Facts, row: Proposal, card: Card) -> Status |
 def _step_up(ask: Ask, facts: Facts, _row: Proposal, card: Card) -> Status | None:
     if ask.decision != "approved" or not card.needs_step_up:
         return None
-    if not facts.person.totp_enrolled:
+    if not facts.person.totp_enrolled and not facts.passkeys:
         return Status.STEP_UP_UNAVAILABLE
-    return Status.STEP_UP_REQUIRED if ask.confirming and not ask.code else None
+    return Status.STEP_UP_REQUIRED if ask.confirming and not (ask.code or ask.passkey) else None

@@ -36,7 +36,7 @@ class Shown:
 
 
 class SignIn(Protocol):
-    """A way to sign in with what a person types. An identity provider of the firm would be another."""
+    """A way to sign in with what a person types. The firm's identity provider is another, see `firm`."""
 
     async def sign_in(self, email: str, password: str) -> SignedIn:
         """Who this is."""
@@ -60,6 +60,10 @@ class Directory(Protocol):
         """The person and the matters they may act in now."""
         ...
 
+    async def vouched(self, issuer: str, subject: str, email: str) -> Person | None:
+        """Whose account at an identity provider this is."""
+        ...
+
 
 def person_of(message: pb.Person) -> Person:
     """A person as this room holds one."""
@@ -77,6 +81,7 @@ class LocalAccounts:
         self._password = method(self._channel, SERVICE + "VerifyPassword", pb.VerifyPasswordResponse)
         self._totp = method(self._channel, SERVICE + "VerifyTotp", pb.VerifyTotpResponse)
         self._get = method(self._channel, SERVICE + "GetPerson", pb.GetPersonResponse)
+        self._find = method(self._channel, SERVICE + "FindPerson", pb.FindPersonResponse)
 
     async def sign_in(self, email: str, password: str) -> SignedIn:
         """Who has this address and password."""
@@ -100,6 +105,12 @@ class LocalAccounts:
         """The person and the matters they may act in now."""
         answer = await self._get(pb.GetPersonRequest(user_id=str(user_id)))
         assert isinstance(answer, pb.GetPersonResponse)
+        return person_of(answer.person) if answer.HasField("person") else None
+
+    async def vouched(self, issuer: str, subject: str, email: str) -> Person | None:
+        """Whose account at an identity provider this is. The first time it is told by the address, and from then on by the account."""
+        answer = await self._find(pb.FindPersonRequest(issuer=issuer, subject=subject, email=email))
+        assert isinstance(answer, pb.FindPersonResponse)
         return person_of(answer.person) if answer.HasField("person") else None
 
     async def close(self) -> None:

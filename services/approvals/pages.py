@@ -17,6 +17,7 @@ from services.approvals.desk import Desk
 from services.approvals.gate import DECISIONS, Ask, Status, Verdict
 from services.approvals.incoming import Problem, Visit, bad_request, digest_of, id_of, not_found
 from services.approvals.outcomes import Outcomes
+from services.approvals.passkeys import Answer, Passkeys, decision_challenge
 from services.approvals.proposal import Proposal
 from services.approvals.render import PAGE, ROW, Renderer
 from services.approvals.shell import html
@@ -34,8 +35,8 @@ FORBIDDEN = Problem(
 class Pages:
     """Handlers of the pages of somebody who is signed in."""
 
-    def __init__(self, store: Store, desk: Desk, renderer: Renderer, waiting: Outcomes) -> None:
-        self._store, self._desk, self._renderer, self._outcomes = store, desk, renderer, waiting
+    def __init__(self, store: Store, desk: Desk, renderer: Renderer, waiting: Outcomes, passkeys: Passkeys) -> None:
+        self._store, self._desk, self._renderer, self._outcomes, self._passkeys = store, desk, renderer, waiting, passkeys
 
     def _page(self, visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
         def form_token(path: str) -> str:
@@ -119,16 +120,18 @@ class Pages:
         decision = form.one("decision")
         if decision not in DECISIONS:
             return None
-        nonce = form.one("nonce") if confirming else ""
+        nonce, args_digest = form.one("nonce") if confirming else "", digest_of(form.one("args_digest"))
+        credential = form.one("passkey") if nonce else ""
         return Ask(
             proposal_id=visit.id,
             decision=decision,
             reason=(form.one("reason").strip() or None) if decision != "approved" else None,
-            args_digest=digest_of(form.one("args_digest")),
+            args_digest=args_digest,
             shown_sha256=digest_of(form.one("shown_sha256")),
             view=PAGE,
             nonce_hash=tokens.hashed(nonce) if nonce else None,
             code=form.one("code").strip() or None,
+            passkey=Answer(credential, decision_challenge(visit.token, nonce, visit.id, args_digest)) if credential else None,
             confirming=confirming,
             always_confirm=True,
         )
@@ -143,14 +146,19 @@ class Pages:
             return self._refused(visit, Verdict.of(Status.NOT_UNDECIDED))
         made = await self._desk.confirmation(visit.person, ask)
         if made.card is not None and made.nonce is not None:
-            return self._to_confirm(visit, made.card, ask, made.nonce)
+            return await self._to_confirm(visit, made.card, ask, made.nonce)
         if made.card is not None and made.verdict.status in FORM_ERRORS:
             at = "reason" if made.verdict.status in (Status.REASON_REQUIRED, Status.REASON_TOO_LONG) else "decision"
             return self._to_decide(visit, made.card, made.verdict.message, at)
         return self._refused(visit, made.verdict)
 
-    def _to_confirm(self, visit: Visit, card: Card, ask: Ask, nonce: str, error: str | None = None) -> Response:
-        values = {"card": card, "ask": ask, "nonce": nonce, "needs_code": ask.decision == "approved" and card.needs_step_up}
+    async def _to_confirm(self, visit: Visit, card: Card, ask: Ask, nonce: str, error: str | None = None) -> Response:
+        asked, options = ask.decision == "approved" and card.needs_step_up, None
+        if asked:
+            challenge = decision_challenge(visit.token, nonce, visit.id, ask.args_digest)
+            async with self._store.reading() as work:
+                options = await self._passkeys.asking(work, visit.person.id, challenge)
+        values = {"card": card, "ask": ask, "nonce": nonce, "needs_code": asked and visit.person.totp_enrolled, "options": options}
         return self._page(visit, "check.html", 422 if error else 200, error=error, **values)
 
     async def decide(self, visit: Visit) -> Response:
@@ -163,7 +171,7 @@ class Pages:
             return RedirectResponse(f"/proposals/{visit.id}", 303)
         if verdict.status in CODE_ERRORS:
             _, card = await self._load(visit)
-            return self._to_confirm(visit, card, ask, visit.form.one("nonce"), verdict.message)
+            return await self._to_confirm(visit, card, ask, visit.form.one("nonce"), verdict.message)
         return self._refused(visit, verdict)
 
     def _refused(self, visit: Visit, verdict: Verdict) -> Response:

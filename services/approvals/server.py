@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,12 @@ from starlette.types import ASGIApp
 
 from services.approvals import incoming, tokens
 from services.approvals.api import Api
+from services.approvals.firm import FirmEntrance
 from services.approvals.identity import SignIn
 from services.approvals.incoming import Form, Problem, Site, Visit
+from services.approvals.oidc import Provider
 from services.approvals.pages import Pages
+from services.approvals.passkey_pages import PasskeyPages
 from services.approvals.render import Renderer
 from services.approvals.sessions import Sessions
 from services.approvals.shell import Shell, guarded, html, no_route
@@ -30,6 +33,7 @@ STATIC = Path(__file__).parent / "static"
 Takes = Literal["nothing", "form", "json"]
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 WRONG = "The mail address or the password is wrong."
+NO_PASSWORDS = Problem(403, "Passwords are turned off", "Nobody was signed in. Sign in with your firm's account.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Door:
     page: bool = True
 
 
-def doors(pages: Pages, api: Api) -> list[Door]:
+def doors(pages: Pages, keeping: PasskeyPages, api: Api) -> list[Door]:
     """Every route that needs a person."""
     return [
         Door("/", pages.today),
@@ -53,6 +57,10 @@ def doors(pages: Pages, api: Api) -> list[Door]:
         Door("/proposals/{id:uuid}/retry", pages.retry, "form"),
         Door("/history", pages.history),
         Door("/handoff/{link:str}", pages.handoff),
+        Door("/passkeys", keeping.all),
+        Door("/passkeys/new", keeping.new, "form"),
+        Door("/passkeys", keeping.add, "form"),
+        Door("/passkeys/{id:uuid}/remove", keeping.remove, "form"),
         Door("/approvals", api.waiting, page=False),
         Door("/approvals/review-run", api.review_run, "json", page=False),
         Door("/approvals/{id:uuid}", api.one, page=False),
@@ -63,8 +71,10 @@ def doors(pages: Pages, api: Api) -> list[Door]:
 class Entrance:
     """Signing in and out, and the check of every other request."""
 
-    def __init__(self, site: Site, sessions: Sessions, sign_in: SignIn, renderer: Renderer) -> None:
-        self._site, self._sessions, self._sign_in, self._renderer = site, sessions, sign_in, renderer
+    def __init__(
+        self, site: Site, sessions: Sessions, sign_in: SignIn | None, renderer: Renderer, provider: Provider | None = None
+    ) -> None:
+        self._site, self._sessions, self._sign_in, self._renderer, self._provider = site, sessions, sign_in, renderer, provider
 
     def enter(self, door: Door) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint of a door: origin, session, form token, and only then its handler."""
@@ -102,11 +112,14 @@ class Entrance:
         return self._page(incoming.safe_next(request.query_params.get("next", "/")))
 
     def _page(self, next_: str, status: int = 200, email: str = "", error: str | None = None) -> Response:
-        return html(self._renderer.page("sign_in.html", person=None, next=next_, email=email, error=error), status)
+        ways = {"passwords": self._sign_in is not None, "provider": self._provider.name if self._provider else None}
+        return html(self._renderer.page("sign_in.html", person=None, next=next_, email=email, error=error, **ways), status)
 
     async def sign_in(self, request: Request) -> Response:
         """Signs in. A session that the browser brings along is never taken over."""
         incoming.check_origin(self._site, request.headers, bearer=False)
+        if self._sign_in is None:
+            raise NO_PASSWORDS
         form = await incoming.form_of(request)
         next_, email = incoming.safe_next(form.one("next")), form.one("email").strip()
         answer = await self._sign_in.sign_in(email, form.one("password"))
@@ -147,17 +160,21 @@ def _health(store: Store) -> dict[str, Callable[[Request], Awaitable[Response]]]
     return {"/healthz": alive, "/readyz": ready}
 
 
-def routes(entrance: Entrance, pages: Pages, api: Api, store: Store, renderer: Renderer) -> list[Route]:
+def routes(
+    entrance: Entrance, needing_a_person: Sequence[Door], store: Store, renderer: Renderer, firm: FirmEntrance | None = None
+) -> list[Route]:
     """The route table. What is not in it does not exist."""
     opened = {
         **_health(store),
         "/static/style.css": _file("style.css", "text/css; charset=utf-8"),
         "/static/keys.js": _file("keys.js", "text/javascript; charset=utf-8"),
+        "/static/passkey.js": _file("passkey.js", "text/javascript; charset=utf-8"),
         "/sign-in": entrance.show,
+        **({"/sign-in/firm": firm.leave, "/sign-in/return": firm.come_back} if firm else {}),
     }
     table = [Route(path, guarded(endpoint, renderer), methods=["GET"]) for path, endpoint in opened.items()]
     table.append(Route("/sign-in", guarded(entrance.sign_in, renderer), methods=["POST"]))
-    for door in (*doors(pages, api), Door("/sign-out", entrance.sign_out, "form")):
+    for door in (*needing_a_person, Door("/sign-out", entrance.sign_out, "form")):
         method = "GET" if door.takes == "nothing" else "POST"
         table.append(Route(door.path, guarded(entrance.enter(door), renderer), methods=[method]))
     return table

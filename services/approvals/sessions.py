@@ -42,6 +42,12 @@ class Sessions:
             found = await work.rows("use_session", token_hash=tokens.hashed(token), idle_seconds=limits.PERSON_SESSION_IDLE_SECONDS)
         return await self._directory.person(found[0]["user_id"]) if found else None
 
+    async def use_leave(self, state: str) -> bool:
+        """Uses up the return from an identity provider; False where it was used before."""
+        async with self._store.changing() as work:
+            await work.rows("forget_returns")
+            return bool(await work.rows("use_return", state_hash=tokens.hashed(state), seconds=limits.SIGN_IN_OPEN_SECONDS))
+
     async def end(self, token: str) -> None:
         """Signs out."""
         async with self._store.changing() as work:

@@ -115,6 +115,7 @@ class AuthAdminService:
             "ListUsers": self.list_users,
             "SetPassword": self.set_password,
             "EnrollTotp": self.enroll_totp,
+            "ReleaseAccount": self.release_account,
             "GrantMatterAccess": self._setter("grant_matter_access", pb.GrantMatterAccessResponse),
             "WithdrawMatterAccess": self._setter("withdraw_matter_access", pb.WithdrawMatterAccessResponse, "access"),
             "RaiseEthicalScreen": self.raise_ethical_screen,
@@ -138,6 +139,11 @@ class AuthAdminService:
         await self._change("enroll_totp", request, {"user_id": request.user_id, "sealed_secret": sealed})
         return pb.EnrollTotpResponse(secret=totp.base32(secret), uri=totp.uri(secret, found[0]["email"]))
 
+    async def release_account(self, request: pb.ReleaseAccountRequest, _call: Call) -> pb.ReleaseAccountResponse:
+        """Forgets a person's account at the identity provider."""
+        await self._change("release_account", request, {"user_id": request.user_id}, "account of this person at an identity provider")
+        return pb.ReleaseAccountResponse()
+
     async def _change(self, statement: str, request: Message, values: Mapping[str, Any], ends: str | None = None) -> None:
         """Runs one change with its audit row; where it should end something that does not stand, neither happens."""
         case_id = getattr(request, "case_id", None)
@@ -146,7 +152,7 @@ class AuthAdminService:
             async with self._store.change(statement, case_id, detail) as connection:
                 changed = bool(await self._store.rows(connection, statement, values))
                 if ends is not None and not changed:
-                    raise _missing(f"{ends} of this person in this matter")
+                    raise _missing(ends)
         except ForeignKeyViolation as error:
             raise _missing("person") from error
 
@@ -233,7 +239,8 @@ class AuthAdminService:
         """Handler of a change that names a person and a matter and answers nothing; what `ends` something needs it to stand."""
 
         async def handle(request: Any, _call: Call) -> Message:
-            await self._change(name, request, {"user_id": request.user_id, "case_id": request.case_id}, ends)
+            ended = f"{ends} of this person in this matter" if ends else None
+            await self._change(name, request, {"user_id": request.user_id, "case_id": request.case_id}, ended)
             return response()
 
         return handle

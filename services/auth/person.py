@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -23,6 +24,10 @@ from services.auth.store import Store
 
 NAME = "substrate.auth.v1.PersonService"
 NONCE_BYTES = 12
+
+
+class NotBoundError(Exception):
+    """Takes the audit row of a binding back: the person has an account already, or the account a person."""
 
 
 class Passwords:
@@ -116,9 +121,25 @@ class PersonService:
         return pb.VerifyTotpResponse(verified=bool(used))
 
     async def find_person(self, request: pb.FindPersonRequest, _call: Call) -> pb.FindPersonResponse:
-        """The person with an address that an identity provider vouches for."""
-        found = await self._store.read("person_by_email", {"email": request.email})
+        """The person whose account this is; an account that is new is bound to whoever has the address and no other account."""
+        account = {"issuer": request.issuer, "subject": request.subject}
+        found = await self._store.read("person_by_subject", account)
+        if not found:
+            await self._bind(request)
+            found = await self._store.read("person_by_subject", account)
         return pb.FindPersonResponse(person=person(found[0]) if found else None)
+
+    async def _bind(self, request: pb.FindPersonRequest) -> None:
+        """Binds an account, with its audit row, where there is somebody to bind it to."""
+        known = await self._store.read("person_by_email", {"email": request.email})
+        if not known:
+            return
+        detail = sha256(request.SerializeToString(deterministic=True)).digest()
+        values = {"issuer": request.issuer, "subject": request.subject, "email": request.email}
+        with contextlib.suppress(NotBoundError):
+            async with self._store.change("bind_account", None, detail, f"person:{known[0]['id']}") as connection:
+                if not await self._store.rows(connection, "bind_account", values):
+                    raise NotBoundError
 
     async def get_person(self, request: pb.GetPersonRequest, _call: Call) -> pb.GetPersonResponse:
         """The person, with the matters they may act in at this moment."""

@@ -74,10 +74,10 @@ class Store:
         return rows[0]["live"], [row["outcome"] for row in rows if row["n"] is not None]
 
     @asynccontextmanager
-    async def change(self, action: str, case_id: str | None, detail: bytes) -> AsyncIterator[Connection[Record]]:
+    async def change(self, action: str, case_id: str | None, detail: bytes, actor: str = "operator") -> AsyncIterator[Connection[Record]]:
         """A transaction whose audit row stands if and only if its change does."""
         async with self._db.transaction({}, read_only=False) as connection:
-            await self.rows(connection, "append_audit", {"actor": "operator", "action": action, "case_id": case_id, "detail": detail})
+            await self.rows(connection, "append_audit", {"actor": actor, "action": action, "case_id": case_id, "detail": detail})
             yield connection
 
     async def rows(self, connection: Connection[Record], name: str, values: Mapping[str, Any]) -> list[Record]:

@@ -23,11 +23,12 @@ from substrate.auth.v1 import person_service_pb2 as pb
 
 from kit import actions, config, db, listener
 from kit.callers import CallerGate
+from kit.clock import Clock, system_clock
 from kit.errors import unavailable
 from kit.server import Call, handlers
 from ops import pki
 from services.approvals.__main__ import application
-from services.approvals.config import ApprovalsConfig, Http, Signing
+from services.approvals.config import ApprovalsConfig, Http, SignInConfig, Signing
 from tests.cluster import Database
 
 SERVICE = "substrate.auth.v1.PersonService"
@@ -84,7 +85,10 @@ class People:
         return pb.VerifyTotpResponse(verified=right)
 
     async def find_person(self, request: pb.FindPersonRequest, _call: Call) -> Message:
-        return pb.FindPersonResponse()
+        if not self.up:
+            raise unavailable()
+        found = next((p for p in self.by_id.values() if p.email == request.email), None)
+        return pb.FindPersonResponse(person=found.message() if found else None)
 
     async def get_person(self, request: pb.GetPersonRequest, _call: Call) -> Message:
         if not self.up:
@@ -218,7 +222,14 @@ async def person_service(methods: Mapping[str, Any], folder: Path) -> AsyncItera
 
 
 @asynccontextmanager
-async def opened(database: Database, folder: Path, auth_methods: Mapping[str, Any] | None = None, **http: Any) -> AsyncIterator[World]:
+async def opened(
+    database: Database,
+    folder: Path,
+    auth_methods: Mapping[str, Any] | None = None,
+    sign_in: SignInConfig | None = None,
+    clock: Clock = system_clock,
+    **http: Any,
+) -> AsyncIterator[World]:
     """The program, serving; behind it the people of the world, or whatever answers these methods."""
     people, key = People(), Ed25519PrivateKey.generate()
     (folder / "decision.key").write_text(key.private_bytes_raw().hex(), encoding="utf-8")
@@ -231,8 +242,9 @@ async def opened(database: Database, folder: Path, auth_methods: Mapping[str, An
             database=config.DatabaseConfig(str(database.dsn_file("svc_approvals"))),
             auth=config.Peer(auth),
             decision=Signing(str(folder / "decision.key")),
+            sign_in=sign_in or SignInConfig(),
         )
-        app, _ = await application(settings, bound)
+        app, _ = await application(settings, bound, clock)
         serving = asyncio.Event()
         server = listener.Listener(listener.configured(app), serving.set)
         running = asyncio.create_task(server.serve([sock]))

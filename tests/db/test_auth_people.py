@@ -15,6 +15,7 @@ from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb
 from substrate.auth.v1 import person_service_pb2 as pb
 
 from kit import db, limits
+from kit.errors import Refusal
 from services.auth import totp
 from services.auth.admin import AuthAdminService
 from services.auth.person import Passwords, PersonService, Seal
@@ -120,3 +121,46 @@ async def test_access_is_afresh_and_screens_are_subtracted(people: People) -> No
     found = await people.service.get_person(pb.GetPersonRequest(user_id=people.user.id), CALL)
     assert list(found.person.case_ids) == [one]
     assert not (await people.service.get_person(pb.GetPersonRequest(user_id=str(uuid.uuid4())), CALL)).HasField("person")
+
+
+async def found(people: People, subject: str, email: str = "ada@firm.example", issuer: str = "https://idp.firm.example") -> str:
+    """The id of the person whose account this is, or nothing."""
+    request = pb.FindPersonRequest(issuer=issuer, subject=subject, email=email)
+    return (await people.service.find_person(request, CALL)).person.id
+
+
+async def test_an_account_is_bound_to_the_person_with_its_address_and_from_then_on_counts_alone(people: People) -> None:
+    assert await found(people, "1", "ADA@firm.example") == people.user.id
+    assert await found(people, "1", "ada.married@firm.example") == people.user.id
+    assert await found(people, "1", "nobody@firm.example", "https://other.example") == ""
+    assert await found(people, "7", issuer="https://other.example") == people.user.id
+
+
+async def test_an_address_that_changed_hands_opens_nothing_until_the_operator_releases_it(people: People) -> None:
+    assert await found(people, "1") == people.user.id
+    assert await found(people, "2") == ""
+    release = people.admin.methods()["ReleaseAccount"]
+    await release(admin_pb.ReleaseAccountRequest(user_id=people.user.id), CALL)
+    assert await found(people, "2") == people.user.id
+    assert await found(people, "1") == ""
+
+
+async def test_releasing_an_account_that_is_not_there_says_so(people: People) -> None:
+    with pytest.raises(Refusal, match="No such account"):
+        await people.admin.methods()["ReleaseAccount"](admin_pb.ReleaseAccountRequest(user_id=people.user.id), CALL)
+
+
+async def test_an_account_that_signs_in_twice_at_once_is_bound_once_with_one_audit_row(people: People, database: Database) -> None:
+    assert await asyncio.gather(*(found(people, "1") for _ in range(8))) == [people.user.id] * 8
+    admin = await db.connect_one(database.admin_dsn)
+    rows = await admin.fetch("SELECT actor FROM audit.log WHERE action = 'bind_account'")
+    await admin.close()
+    assert [r["actor"] for r in rows] == [f"person:{people.user.id}"]
+
+
+async def test_nobody_is_made_for_an_account_that_nobody_has(people: People, database: Database) -> None:
+    assert await found(people, "1", "newcomer@firm.example") == ""
+    admin = await db.connect_one(database.admin_dsn)
+    assert await admin.fetch("SELECT FROM auth.subjects") == []
+    assert len(await admin.fetch("SELECT FROM auth.users")) == 1
+    await admin.close()

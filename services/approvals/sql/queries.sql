@@ -97,5 +97,49 @@ RETURNING user_id;
 -- name: end_session
 UPDATE approvals.sessions SET ended_at = clock_timestamp() WHERE token_hash = :token_hash AND ended_at IS NULL RETURNING user_id;
 
+-- name: forget_returns
+DELETE FROM approvals.returns WHERE expires_at < clock_timestamp();
+
+-- name: use_return
+INSERT INTO approvals.returns (state_hash, expires_at) VALUES (:state_hash, clock_timestamp() + make_interval(secs => :seconds))
+ON CONFLICT DO NOTHING
+RETURNING state_hash;
+
+-- name: passkeys
+SELECT id, credential_id, name, made_at, last_used_at FROM approvals.passkeys WHERE user_id = :user_id AND removed_at IS NULL ORDER BY made_at, id;
+
+-- name: passkey
+SELECT id, public_key, sign_count FROM approvals.passkeys
+ WHERE user_id = :user_id AND credential_id = :credential_id AND removed_at IS NULL
+   FOR UPDATE;
+
+-- name: use_passkey
+UPDATE approvals.passkeys SET sign_count = :sign_count, last_used_at = clock_timestamp() WHERE id = :id;
+
+-- name: forget_passkey_challenges
+DELETE FROM approvals.passkey_challenges WHERE expires_at < clock_timestamp();
+
+-- name: begin_passkey
+INSERT INTO approvals.passkey_challenges (challenge_hash, user_id, session_hash, name, expires_at)
+VALUES (:challenge_hash, :user_id, :session_hash, :label, clock_timestamp() + make_interval(secs => :seconds));
+
+-- name: use_passkey_challenge
+UPDATE approvals.passkey_challenges SET used_at = clock_timestamp()
+ WHERE challenge_hash = :challenge_hash AND user_id = :user_id AND session_hash = :session_hash AND used_at IS NULL AND expires_at > clock_timestamp()
+RETURNING name;
+
+-- name: hold_passkeys
+SELECT pg_advisory_xact_lock(hashtextextended('approvals.passkeys ' || :user_id::uuid::text, 0));
+
+-- name: add_passkey
+INSERT INTO approvals.passkeys (id, credential_id, user_id, name, public_key, sign_count)
+SELECT :id, :credential_id, :user_id, :label, :public_key, :sign_count
+ WHERE (SELECT count(*) FROM approvals.passkeys p WHERE p.user_id = :user_id AND p.removed_at IS NULL) < :most
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- name: remove_passkey
+UPDATE approvals.passkeys SET removed_at = clock_timestamp() WHERE id = :id AND user_id = :user_id AND removed_at IS NULL RETURNING credential_id;
+
 -- name: ready
 SELECT count(*) AS number FROM approvals.proposals WHERE id IS NULL;

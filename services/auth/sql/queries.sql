@@ -91,6 +91,20 @@ SELECT u.id, u.name, u.email, t.user_id IS NOT NULL AS totp_enrolled, auth.reach
   FROM auth.users u LEFT JOIN auth.totp t ON t.user_id = u.id
  WHERE u.id = :user_id;
 
+-- name: person_by_subject
+SELECT u.id, u.name, u.email, t.user_id IS NOT NULL AS totp_enrolled, auth.reachable(u.id, NULL) AS case_ids
+  FROM auth.subjects s JOIN auth.users u ON u.id = s.user_id LEFT JOIN auth.totp t ON t.user_id = u.id
+ WHERE s.issuer = :issuer AND s.subject = :subject;
+
+-- name: bind_account
+INSERT INTO auth.subjects (issuer, subject, user_id)
+SELECT :issuer, :subject, u.id FROM auth.users u WHERE lower(u.email) = lower(:email)
+ON CONFLICT DO NOTHING
+RETURNING user_id;
+
+-- name: release_account
+DELETE FROM auth.subjects WHERE user_id = :user_id RETURNING 1;
+
 -- name: attempts
 SELECT failures, window_start FROM auth.attempts WHERE subject = :subject;
 

@@ -651,6 +651,45 @@ class EnrollTotpResponse(_message.Message):
 Global___EnrollTotpResponse: _TypeAlias = EnrollTotpResponse  # noqa: Y015
 
 @_typing.final
+class ReleaseAccountRequest(_message.Message):
+    """ReleaseAccountRequest names the person."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    """The person."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleaseAccountRequest: _TypeAlias = ReleaseAccountRequest  # noqa: Y015
+
+@_typing.final
+class ReleaseAccountResponse(_message.Message):
+    """ReleaseAccountResponse is empty."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReleaseAccountResponse: _TypeAlias = ReleaseAccountResponse  # noqa: Y015
+
+@_typing.final
 class GrantMatterAccessRequest(_message.Message):
     """GrantMatterAccessRequest names the person and the matter."""
 

@@ -75,6 +75,11 @@ class AuthAdminServiceStub:
                 request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpRequest.SerializeToString,
                 response_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpResponse.FromString,
                 _registered_method=True)
+        self.ReleaseAccount = channel.unary_unary(
+                '/substrate.auth.v1.AuthAdminService/ReleaseAccount',
+                request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ReleaseAccountRequest.SerializeToString,
+                response_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ReleaseAccountResponse.FromString,
+                _registered_method=True)
         self.GrantMatterAccess = channel.unary_unary(
                 '/substrate.auth.v1.AuthAdminService/GrantMatterAccess',
                 request_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.GrantMatterAccessRequest.SerializeToString,
@@ -162,6 +167,13 @@ class AuthAdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReleaseAccount(self, request, context):
+        """Forgets which account at an identity provider is a person's; the next sign-in with their mail address binds one anew.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GrantMatterAccess(self, request, context):
         """Gives a person access to a matter. Giving it again changes nothing.
         """
@@ -239,6 +251,11 @@ def add_AuthAdminServiceServicer_to_server(servicer, server):
                     servicer.EnrollTotp,
                     request_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpRequest.FromString,
                     response_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpResponse.SerializeToString,
+            ),
+            'ReleaseAccount': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReleaseAccount,
+                    request_deserializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ReleaseAccountRequest.FromString,
+                    response_serializer=substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ReleaseAccountResponse.SerializeToString,
             ),
             'GrantMatterAccess': grpc.unary_unary_rpc_method_handler(
                     servicer.GrantMatterAccess,
@@ -483,6 +500,33 @@ class AuthAdminService:
             '/substrate.auth.v1.AuthAdminService/EnrollTotp',
             substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpRequest.SerializeToString,
             substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.EnrollTotpResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReleaseAccount(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/substrate.auth.v1.AuthAdminService/ReleaseAccount',
+            substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ReleaseAccountRequest.SerializeToString,
+            substrate_dot_auth_dot_v1_dot_auth__admin__service__pb2.ReleaseAccountResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -49,6 +49,8 @@ class AuthAdminServiceStub:
     """Sets a person's password for signing in to approvals. It is stored as an Argon2id hash."""
     EnrollTotp: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.EnrollTotpRequest, _auth_admin_service_pb2.EnrollTotpResponse]
     """Makes a new secret for one-time passwords and returns it, once; the old one stops working."""
+    ReleaseAccount: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.ReleaseAccountRequest, _auth_admin_service_pb2.ReleaseAccountResponse]
+    """Forgets which account at an identity provider is a person's; the next sign-in with their mail address binds one anew."""
     GrantMatterAccess: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.GrantMatterAccessRequest, _auth_admin_service_pb2.GrantMatterAccessResponse]
     """Gives a person access to a matter. Giving it again changes nothing."""
     WithdrawMatterAccess: _grpc.UnaryUnaryMultiCallable[_auth_admin_service_pb2.WithdrawMatterAccessRequest, _auth_admin_service_pb2.WithdrawMatterAccessResponse]
@@ -81,6 +83,8 @@ class AuthAdminServiceAsyncStub(AuthAdminServiceStub):
     """Sets a person's password for signing in to approvals. It is stored as an Argon2id hash."""
     EnrollTotp: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.EnrollTotpRequest, _auth_admin_service_pb2.EnrollTotpResponse]  # type: ignore[assignment]
     """Makes a new secret for one-time passwords and returns it, once; the old one stops working."""
+    ReleaseAccount: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.ReleaseAccountRequest, _auth_admin_service_pb2.ReleaseAccountResponse]  # type: ignore[assignment]
+    """Forgets which account at an identity provider is a person's; the next sign-in with their mail address binds one anew."""
     GrantMatterAccess: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.GrantMatterAccessRequest, _auth_admin_service_pb2.GrantMatterAccessResponse]  # type: ignore[assignment]
     """Gives a person access to a matter. Giving it again changes nothing."""
     WithdrawMatterAccess: _aio.UnaryUnaryMultiCallable[_auth_admin_service_pb2.WithdrawMatterAccessRequest, _auth_admin_service_pb2.WithdrawMatterAccessResponse]  # type: ignore[assignment]
@@ -158,6 +162,14 @@ class AuthAdminServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_auth_admin_service_pb2.EnrollTotpResponse, _abc.Awaitable[_auth_admin_service_pb2.EnrollTotpResponse]]:
         """Makes a new secret for one-time passwords and returns it, once; the old one stops working."""
+
+    @_abc_1.abstractmethod
+    def ReleaseAccount(
+        self,
+        request: _auth_admin_service_pb2.ReleaseAccountRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_auth_admin_service_pb2.ReleaseAccountResponse, _abc.Awaitable[_auth_admin_service_pb2.ReleaseAccountResponse]]:
+        """Forgets which account at an identity provider is a person's; the next sign-in with their mail address binds one anew."""
 
     @_abc_1.abstractmethod
     def GrantMatterAccess(

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&substrate/auth/v1/person_service.proto\x12\x11substrate.auth.v1\x1a\x1b\x62uf/validate/validate.proto\"\x82\x01\n\x06Person\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n\x05\x65mail\x18\x03 \x01(\tR\x05\x65mail\x12\x19\n\x08\x63\x61se_ids\x18\x04 \x03(\tR\x07\x63\x61seIds\x12#\n\rtotp_enrolled\x18\x05 \x01(\x08R\x0ctotpEnrolled\"a\n\x15VerifyPasswordRequest\x12 \n\x05\x65mail\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc0\x02R\x05\x65mail\x12&\n\x08password\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x08R\x08password\"\xa8\x01\n\x16VerifyPasswordResponse\x12\x36\n\x06person\x18\x01 \x01(\x0b\x32\x19.substrate.auth.v1.PersonH\x00R\x06person\x88\x01\x01\x12\x33\n\x13retry_after_seconds\x18\x02 \x01(\x05H\x01R\x11retryAfterSeconds\x88\x01\x01\x42\t\n\x07_personB\x16\n\x14_retry_after_seconds\"]\n\x11VerifyTotpRequest\x12!\n\x07user_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06userId\x12%\n\x04\x63ode\x18\x02 \x01(\tB\x11\xbaH\x0er\x0c\x32\n^[0-9]{6}$R\x04\x63ode\"}\n\x12VerifyTotpResponse\x12\x1a\n\x08verified\x18\x01 \x01(\x08R\x08verified\x12\x33\n\x13retry_after_seconds\x18\x02 \x01(\x05H\x00R\x11retryAfterSeconds\x88\x01\x01\x42\x16\n\x14_retry_after_seconds\"2\n\x11\x46indPersonRequest\x12\x1d\n\x05\x65mail\x18\x01 \x01(\tB\x07\xbaH\x04r\x02`\x01R\x05\x65mail\"W\n\x12\x46indPersonResponse\x12\x36\n\x06person\x18\x01 \x01(\x0b\x32\x19.substrate.auth.v1.PersonH\x00R\x06person\x88\x01\x01\x42\t\n\x07_person\"5\n\x10GetPersonRequest\x12!\n\x07user_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06userId\"V\n\x11GetPersonResponse\x12\x36\n\x06person\x18\x01 \x01(\x0b\x32\x19.substrate.auth.v1.PersonH\x00R\x06person\x88\x01\x01\x42\t\n\x07_person2\x84\x03\n\rPersonService\x12\x65\n\x0eVerifyPassword\x12(.substrate.auth.v1.VerifyPasswordRequest\x1a).substrate.auth.v1.VerifyPasswordResponse\x12Y\n\nVerifyTotp\x12$.substrate.auth.v1.VerifyTotpRequest\x1a%.substrate.auth.v1.VerifyTotpResponse\x12Y\n\nFindPerson\x12$.substrate.auth.v1.FindPersonRequest\x1a%.substrate.auth.v1.FindPersonResponse\x12V\n\tGetPerson\x12#.substrate.auth.v1.GetPersonRequest\x1a$.substrate.auth.v1.GetPersonResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&substrate/auth/v1/person_service.proto\x12\x11substrate.auth.v1\x1a\x1b\x62uf/validate/validate.proto\"\x82\x01\n\x06Person\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n\x05\x65mail\x18\x03 \x01(\tR\x05\x65mail\x12\x19\n\x08\x63\x61se_ids\x18\x04 \x03(\tR\x07\x63\x61seIds\x12#\n\rtotp_enrolled\x18\x05 \x01(\x08R\x0ctotpEnrolled\"a\n\x15VerifyPasswordRequest\x12 \n\x05\x65mail\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xc0\x02R\x05\x65mail\x12&\n\x08password\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x08R\x08password\"\xa8\x01\n\x16VerifyPasswordResponse\x12\x36\n\x06person\x18\x01 \x01(\x0b\x32\x19.substrate.auth.v1.PersonH\x00R\x06person\x88\x01\x01\x12\x33\n\x13retry_after_seconds\x18\x02 \x01(\x05H\x01R\x11retryAfterSeconds\x88\x01\x01\x42\t\n\x07_personB\x16\n\x14_retry_after_seconds\"]\n\x11VerifyTotpRequest\x12!\n\x07user_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06userId\x12%\n\x04\x63ode\x18\x02 \x01(\tB\x11\xbaH\x0er\x0c\x32\n^[0-9]{6}$R\x04\x63ode\"}\n\x12VerifyTotpResponse\x12\x1a\n\x08verified\x18\x01 \x01(\x08R\x08verified\x12\x33\n\x13retry_after_seconds\x18\x02 \x01(\x05H\x00R\x11retryAfterSeconds\x88\x01\x01\x42\x16\n\x14_retry_after_seconds\"|\n\x11\x46indPersonRequest\x12\x1d\n\x05\x65mail\x18\x01 \x01(\tB\x07\xbaH\x04r\x02`\x01R\x05\x65mail\x12\"\n\x06issuer\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x08R\x06issuer\x12$\n\x07subject\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xff\x01R\x07subject\"W\n\x12\x46indPersonResponse\x12\x36\n\x06person\x18\x01 \x01(\x0b\x32\x19.substrate.auth.v1.PersonH\x00R\x06person\x88\x01\x01\x42\t\n\x07_person\"5\n\x10GetPersonRequest\x12!\n\x07user_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01R\x06userId\"V\n\x11GetPersonResponse\x12\x36\n\x06person\x18\x01 \x01(\x0b\x32\x19.substrate.auth.v1.PersonH\x00R\x06person\x88\x01\x01\x42\t\n\x07_person2\x84\x03\n\rPersonService\x12\x65\n\x0eVerifyPassword\x12(.substrate.auth.v1.VerifyPasswordRequest\x1a).substrate.auth.v1.VerifyPasswordResponse\x12Y\n\nVerifyTotp\x12$.substrate.auth.v1.VerifyTotpRequest\x1a%.substrate.auth.v1.VerifyTotpResponse\x12Y\n\nFindPerson\x12$.substrate.auth.v1.FindPersonRequest\x1a%.substrate.auth.v1.FindPersonResponse\x12V\n\tGetPerson\x12#.substrate.auth.v1.GetPersonRequest\x1a$.substrate.auth.v1.GetPersonResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,6 +42,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VERIFYTOTPREQUEST'].fields_by_name['code']._serialized_options = b'\272H\016r\0142\n^[0-9]{6}$'
   _globals['_FINDPERSONREQUEST'].fields_by_name['email']._loaded_options = None
   _globals['_FINDPERSONREQUEST'].fields_by_name['email']._serialized_options = b'\272H\004r\002`\001'
+  _globals['_FINDPERSONREQUEST'].fields_by_name['issuer']._loaded_options = None
+  _globals['_FINDPERSONREQUEST'].fields_by_name['issuer']._serialized_options = b'\272H\007r\005\020\001\030\200\010'
+  _globals['_FINDPERSONREQUEST'].fields_by_name['subject']._loaded_options = None
+  _globals['_FINDPERSONREQUEST'].fields_by_name['subject']._serialized_options = b'\272H\007r\005\020\001\030\377\001'
   _globals['_GETPERSONREQUEST'].fields_by_name['user_id']._loaded_options = None
   _globals['_GETPERSONREQUEST'].fields_by_name['user_id']._serialized_options = b'\272H\005r\003\260\001\001'
   _globals['_PERSON']._serialized_start=91
@@ -55,13 +59,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_VERIFYTOTPRESPONSE']._serialized_start=588
   _globals['_VERIFYTOTPRESPONSE']._serialized_end=713
   _globals['_FINDPERSONREQUEST']._serialized_start=715
-  _globals['_FINDPERSONREQUEST']._serialized_end=765
-  _globals['_FINDPERSONRESPONSE']._serialized_start=767
-  _globals['_FINDPERSONRESPONSE']._serialized_end=854
-  _globals['_GETPERSONREQUEST']._serialized_start=856
-  _globals['_GETPERSONREQUEST']._serialized_end=909
-  _globals['_GETPERSONRESPONSE']._serialized_start=911
-  _globals['_GETPERSONRESPONSE']._serialized_end=997
-  _globals['_PERSONSERVICE']._serialized_start=1000
-  _globals['_PERSONSERVICE']._serialized_end=1388
+  _globals['_FINDPERSONREQUEST']._serialized_end=839
+  _globals['_FINDPERSONRESPONSE']._serialized_start=841
+  _globals['_FINDPERSONRESPONSE']._serialized_end=928
+  _globals['_GETPERSONREQUEST']._serialized_start=930
+  _globals['_GETPERSONREQUEST']._serialized_end=983
+  _globals['_GETPERSONRESPONSE']._serialized_start=985
+  _globals['_GETPERSONRESPONSE']._serialized_end=1071
+  _globals['_PERSONSERVICE']._serialized_start=1074
+  _globals['_PERSONSERVICE']._serialized_end=1462
 # @@protoc_insertion_point(module_scope)

@@ -175,21 +175,29 @@ Global___VerifyTotpResponse: _TypeAlias = VerifyTotpResponse  # noqa: Y015
 
 @_typing.final
 class FindPersonRequest(_message.Message):
-    """FindPersonRequest names the address."""
+    """FindPersonRequest names the account and the address."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     EMAIL_FIELD_NUMBER: _builtins.int
+    ISSUER_FIELD_NUMBER: _builtins.int
+    SUBJECT_FIELD_NUMBER: _builtins.int
     email: _builtins.str
     """Mail address that the identity provider vouches for."""
+    issuer: _builtins.str
+    """The provider, as it names itself."""
+    subject: _builtins.str
+    """The account, as the provider names it."""
     def __init__(
         self,
         *,
         email: _builtins.str = ...,
+        issuer: _builtins.str = ...,
+        subject: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["email", b"email"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["email", b"email", "issuer", b"issuer", "subject", b"subject"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -204,7 +212,7 @@ class FindPersonResponse(_message.Message):
     PERSON_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def person(self) -> Global___Person:
-        """The person; absent where nobody has that address."""
+        """The person; absent where the account is nobody's: the address is not known, or belongs to somebody with another account."""
 
     def __init__(
         self,

@@ -76,7 +76,8 @@ class PersonServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FindPerson(self, request, context):
-        """Finds the person that an identity provider has signed in, by mail address.
+        """Finds the person whose account at an identity provider this is. The first time it is found by mail address and bound to the person;
+        from then on the account alone counts, so that an address that changes hands opens nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

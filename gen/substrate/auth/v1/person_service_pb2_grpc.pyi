@@ -38,7 +38,9 @@ class PersonServiceStub:
     VerifyTotp: _grpc.UnaryUnaryMultiCallable[_person_service_pb2.VerifyTotpRequest, _person_service_pb2.VerifyTotpResponse]
     """Checks a time-based one-time password (RFC 6238). Each works once."""
     FindPerson: _grpc.UnaryUnaryMultiCallable[_person_service_pb2.FindPersonRequest, _person_service_pb2.FindPersonResponse]
-    """Finds the person that an identity provider has signed in, by mail address."""
+    """Finds the person whose account at an identity provider this is. The first time it is found by mail address and bound to the person;
+    from then on the account alone counts, so that an address that changes hands opens nothing.
+    """
     GetPerson: _grpc.UnaryUnaryMultiCallable[_person_service_pb2.GetPersonRequest, _person_service_pb2.GetPersonResponse]
     """The person and the matters they may act in now: their access, ethical screens subtracted."""
 
@@ -52,7 +54,9 @@ class PersonServiceAsyncStub(PersonServiceStub):
     VerifyTotp: _aio.UnaryUnaryMultiCallable[_person_service_pb2.VerifyTotpRequest, _person_service_pb2.VerifyTotpResponse]  # type: ignore[assignment]
     """Checks a time-based one-time password (RFC 6238). Each works once."""
     FindPerson: _aio.UnaryUnaryMultiCallable[_person_service_pb2.FindPersonRequest, _person_service_pb2.FindPersonResponse]  # type: ignore[assignment]
-    """Finds the person that an identity provider has signed in, by mail address."""
+    """Finds the person whose account at an identity provider this is. The first time it is found by mail address and bound to the person;
+    from then on the account alone counts, so that an address that changes hands opens nothing.
+    """
     GetPerson: _aio.UnaryUnaryMultiCallable[_person_service_pb2.GetPersonRequest, _person_service_pb2.GetPersonResponse]  # type: ignore[assignment]
     """The person and the matters they may act in now: their access, ethical screens subtracted."""
 
@@ -81,7 +85,9 @@ class PersonServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _person_service_pb2.FindPersonRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_person_service_pb2.FindPersonResponse, _abc.Awaitable[_person_service_pb2.FindPersonResponse]]:
-        """Finds the person that an identity provider has signed in, by mail address."""
+        """Finds the person whose account at an identity provider this is. The first time it is found by mail address and bound to the person;
+        from then on the account alone counts, so that an address that changes hands opens nothing.
+        """
 
     @_abc_1.abstractmethod
     def GetPerson(
