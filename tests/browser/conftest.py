@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,15 +51,15 @@ class Site:
         return page
 
 
-@pytest.fixture
-def site(pg: Cluster, tmp_path: Path) -> Iterator[Site]:
+@contextmanager
+def serving(pg: Cluster, folder: Path, **http: str) -> Iterator[Site]:
     """The program over a fresh database. Chromium's driver runs a loop on this thread, so everything else has threads of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     with ThreadPoolExecutor(1) as beside:
         copy = pg.copy()
-        program = opened(beside.submit(copy.__enter__).result(60), tmp_path)
+        program = opened(beside.submit(copy.__enter__).result(60), folder, **http)
         world = asyncio.run_coroutine_threadsafe(program.__aenter__(), loop).result(60)
         yield Site(loop, world)
         asyncio.run_coroutine_threadsafe(program.__aexit__(None, None, None), loop).result(60)
@@ -66,6 +67,21 @@ def site(pg: Cluster, tmp_path: Path) -> Iterator[Site]:
     loop.call_soon_threadsafe(loop.stop)
     thread.join(10)
     loop.close()
+
+
+@pytest.fixture
+def site(pg: Cluster, tmp_path: Path) -> Iterator[Site]:
+    """The program at a bare address."""
+    with serving(pg, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def named(pg: Cluster, tmp_path: Path) -> Iterator[Site]:
+    """The program at a name, for which browsers make passkeys."""
+    with serving(pg, tmp_path, public_url="http://localhost:{port}") as made:
+        made.world.url = made.world.url.replace("127.0.0.1", "localhost")
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -230,12 +230,14 @@ async def opened(
     clock: Clock = system_clock,
     **http: Any,
 ) -> AsyncIterator[World]:
-    """The program, serving; behind it the people of the world, or whatever answers these methods."""
+    """The program, serving; behind it the people of the world, or what answers these methods. {port} stands for where it listens."""
     people, key = People(), Ed25519PrivateKey.generate()
     (folder / "decision.key").write_text(key.private_bytes_raw().hex(), encoding="utf-8")
     async with person_service(auth_methods or people.methods(), folder) as auth:
         sock = listener.bind("127.0.0.1:0")
         bound = listener.address(sock)
+        if "public_url" in http:
+            http["public_url"] = http["public_url"].replace("{port}", bound.rpartition(":")[2])
         settings = ApprovalsConfig(
             http=Http(listen="", **http),
             tls=config.Tls(str(folder / "ca.pem"), str(folder / "approvals.pem"), str(folder / "approvals.key")),
