@@ -52,7 +52,7 @@ class Site:
 
 
 @contextmanager
-def serving(pg: Cluster, folder: Path, **http: str) -> Iterator[Site]:
+def serving(pg: Cluster, folder: Path, **http: Any) -> Iterator[Site]:
     """The program over a fresh database. Chromium's driver runs a loop on this thread, so everything else has threads of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)

@@ -184,7 +184,7 @@ async def test_an_api_key_is_refused_on_every_route_and_in_every_place(world: Wo
 
 async def test_no_route_but_the_open_ones_says_anything_to_a_stranger(world: World) -> None:
     stranger = world.browser()
-    opened_to_all = {"/healthz", "/readyz", "/static/style.css", "/static/keys.js", "/sign-in"}
+    opened_to_all = {"/healthz", "/readyz", "/static/style.css", "/static/keys.js", "/static/passkey.js", "/sign-in"}
     for method, path in table(world):
         answer = await stranger.http.request(method, path)
         if path not in opened_to_all:
