@@ -32,6 +32,9 @@ OTHERS: dict[str, dict[str, Any]] = {
     "get_kg_provenance": {"urns": ["urn:substrate:kg:prov:00000000-0000-4000-8000-000000000000"]},
     "verify_quote": {"quote": "It is not science.", "document_id": "00000000-0000-4000-8000-000000000000"},
     "verify_record_cites": {"text": "Tr. 375:7"},
+    "extract_citations": {"document_id": "00000000-0000-4000-8000-000000000000"},
+    "compute_deadline": {"trigger_entry": 43, "amount": 30},
+    "get_transcript_excerpt": {"transcript_id": "00000000-0000-4000-8000-000000000000", "page_from": 1},
 }
 INTERNAL_WORDS = ("SELECT", 'relation "', "permission denied", "record.", "asyncpg", "Error", "psql", "svc_reads", "/")
 

@@ -61,6 +61,15 @@ async def a_draft(_connected: Any, _case_id: str) -> dict[str, Any]:
     return {"text": "He sustained it. Tr. 375:7; but see Holsted Dep. 12 and MCL000016-20."}
 
 
+async def a_text(_connected: Any, _case_id: str) -> dict[str, Any]:
+    return {"text": "Lemon v. Kurtzman, 403 U.S. 602, 612 (1971). Id. at 613."}
+
+
+async def a_place(connected: Any, case_id: str) -> dict[str, Any]:
+    transcripts = await call(connected, "list_transcripts", case_id=case_id, kind="trial")
+    return {"transcript_id": transcripts["transcripts"][0]["id"], "page_from": 375, "line_from": 5, "line_to": 9}
+
+
 # What a tool is asked besides the matter, found as an agent would find it.
 FOUND = {
     "get_fact_provenance": a_fact,
@@ -74,8 +83,16 @@ FOUND = {
     "get_kg_provenance": provenance_ids,
     "verify_quote": a_quote,
     "verify_record_cites": a_draft,
+    "extract_citations": a_text,
+    "get_transcript_excerpt": a_place,
 }
-ON_THE_DOCKET: dict[str, dict[str, Any]] = {"get_docket_entry": {"entry": "43"}, "list_docket_entries": {}, "list_deadlines": {}}
+ON_THE_DOCKET: dict[str, dict[str, Any]] = {
+    "get_docket_entry": {"entry": "43"},
+    "list_docket_entries": {},
+    "list_deadlines": {},
+    "compute_deadline": {"trigger_entry": 43, "rule": "frcp_36_response", "service": "electronic"},
+}
+OF_MATA = ("get_cite_audit_findings",)
 
 
 async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
@@ -84,6 +101,8 @@ async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
         return {}
     if tool in ON_THE_DOCKET:
         return {"case_id": stack.matters["soilworks"], **ON_THE_DOCKET[tool]}
+    if tool in OF_MATA:
+        return {"case_id": stack.matters["mata"]}
     mclean = stack.matters["mclean"]
     return {"case_id": mclean, **(await FOUND[tool](connected, mclean) if tool in FOUND else {})}
 

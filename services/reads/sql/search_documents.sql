@@ -30,6 +30,6 @@ SELECT g.id AS passage_id, g.document_id, g.document_version_id, g.document_titl
   JOIN record.provenance p ON p.urn = g.provenance_id
  CROSS JOIN LATERAL record.source_reason(p.document_version_id, p.page_from, p.page_to, coalesce(p.quote, g.text)) r
  CROSS JOIN LATERAL (
-   SELECT count(*)::int4 AS open_defects FROM record.cite_audit_findings a WHERE a.document_version_id = g.document_version_id AND a.closed_at IS NULL
+   SELECT count(*)::int4 AS open_defects FROM record.cite_audit_findings a WHERE a.document_version_id = g.document_version_id AND a.closed_at IS NULL AND a.kind <> 'not_checked'
  ) f
  ORDER BY g.cursor_key COLLATE "C"
