@@ -45,10 +45,9 @@ def write_verdict(message: Any, found: ChainVerdict) -> None:
 def write_summary(message: Any, found: Summary) -> None:
     """Writes a summary into its message. Its bins name no rows: most of these are of other matters."""
     message.scored, message.matters = found.scored, found.matters
-    for name in ("brier", "base_rate", "reference", "skill"):
-        value = getattr(found, name)
-        if value is not None:
-            setattr(message, name, f"{value:.6f}")
+    message.brier, message.base_rate, message.reference = (f"{v:.6f}" for v in (found.brier, found.base_rate, found.reference))
+    if found.skill is not None:
+        message.skill = f"{found.skill:.6f}"
     for each in found.bins:
         message.bins.append(
             pb.CalibrationBin(

@@ -23,7 +23,6 @@ from services.reads.reading import Found
 
 NO_DOCUMENT = "The matter has no document of this id, or it may not be shown."
 NO_TEXT = "The document has no page with text, so there was nothing to parse."
-_MAYBE = ("case_name", "court", "year", "pin_cite")
 
 
 class _Pages:
@@ -51,8 +50,7 @@ def _items(response: Any, found: Extraction, pages: _Pages | None) -> list[Item]
         made.verification_status = common.VERIFICATION_STATUS_UNKNOWN
         if each.authority is not None:
             made.authority = each.authority + 1
-        for name in _MAYBE:
-            value = getattr(each, name)
+        for name, value in (("case_name", each.case_name), ("court", each.court), ("year", each.year), ("pin_cite", each.pin_cite)):
             if value:
                 setattr(made, name, value)
         as_of = None

@@ -35,9 +35,10 @@ def fill(share: Any, found: int, of: int, confidence: float) -> None:
 
 def _control_set(run: Any, confidence: float) -> None:
     fill(run.prevalence, run.responsive_count, run.coded_count, confidence)
-    for share, of in (("recall", run.responsive_count), ("precision", run.retrieved_count)):
-        if of:
-            fill(getattr(run, share), run.retrieved_responsive_count, of, confidence)
+    if run.responsive_count:
+        fill(run.recall, run.retrieved_responsive_count, run.responsive_count, confidence)
+    if run.retrieved_count:
+        fill(run.precision, run.retrieved_responsive_count, run.retrieved_count, confidence)
 
 
 def _elusion(run: Any, confidence: float) -> None:
