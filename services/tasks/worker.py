@@ -107,7 +107,7 @@ class Worker:
             try:
                 await look()
             except Exception as error:  # the outermost place: the next look comes
-                if not (isinstance(error, Refusal) or is_passing(error)):
+                if not _passing(error):
                     log.exception("a look failed")
                 else:
                     log.warning("a look failed", extra={"because": type(error).__name__})
@@ -168,13 +168,21 @@ class Worker:
                 await self._end(held, held.instead)
             elif self._stopping.is_set():
                 await self._write(held, lambda: self._desk.put_back(held.claim, STOPPED, 0.0, counted=False))
-        except Exception:
-            incident = secrets.token_hex(4)
-            log.exception("unexpected", extra={"incident": incident, "run_id": str(held.claim.run_id)})
-            await self._end(held, Broke("FAILED", internal(incident).message))
+        except Exception as error:  # noqa: BLE001 - looked at there: what will pass is no end, and the rest is a defect that is logged
+            await self._failed(held, error)
         finally:
             self._held.pop(held.claim.run_id, None)
             self._wake.set()
+
+    async def _failed(self, held: Held, error: Exception) -> None:
+        """What becomes of a run over which something of ours failed: what will pass is no end."""
+        if _passing(error):
+            pause = self._settings.times.retry_seconds
+            await self._write(held, lambda: self._desk.put_back(held.claim, AGAIN, pause, counted=False))
+            return
+        incident = secrets.token_hex(4)
+        log.error("unexpected", exc_info=error, extra={"incident": incident, "run_id": str(held.claim.run_id)})
+        await self._end(held, Broke("FAILED", internal(incident).message))
 
     async def _made(self, held: Held) -> End | None:
         """How the call ended; None where the run is no longer held."""
@@ -198,7 +206,7 @@ class Worker:
                 await self._desk.note_progress(held.claim, told.progress, told.total, told.message)
             except Exception as error:
                 # Nobody waits for a note; the call goes on.
-                if not (isinstance(error, Refusal) or is_passing(error)):
+                if not _passing(error):
                     raise
 
         return Notes(write, asyncio.get_running_loop().time, float("-inf") if before is None else before)
@@ -230,7 +238,12 @@ class Worker:
                     log.info("let go", extra={"run_id": str(held.claim.run_id), "fence": held.claim.fence})
                 return
             except Exception as error:
-                if not (isinstance(error, Refusal) or is_passing(error)):
+                if not _passing(error):
                     raise
                 log.warning("an end is written later", extra={"run_id": str(held.claim.run_id), "because": type(error).__name__})
             await asyncio.sleep(pause)
+
+
+def _passing(error: Exception) -> bool:
+    """Whether the same may succeed later."""
+    return isinstance(error, Refusal) or is_passing(error)

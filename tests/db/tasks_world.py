@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -140,6 +140,7 @@ class World:
     auth: config.Peer
     tools: catalogue.Catalogue
     reads: str = ""
+    restart_reads: Callable[[], Awaitable[None]] | None = None
     answer: Answer = at_once
     case_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     addresses: list[str] = field(default_factory=list)
@@ -207,12 +208,12 @@ class World:
 
 @asynccontextmanager
 async def serving(
-    name: str, tls: config.Tls, *handlers: grpc.GenericRpcHandler, table: callers.Callers | None = None
+    name: str, tls: config.Tls, *handlers: grpc.GenericRpcHandler, table: callers.Callers | None = None, listen: str = "127.0.0.1:0"
 ) -> AsyncIterator[str]:
     """A program of that name, with its caller list."""
     ca, key, cert = (Path(f).read_bytes() for f in (tls.ca_file, tls.key_file, tls.cert_file))
     made = grpc.aio.server(interceptors=[callers.CallerGate(table or callers.load(name))])
-    port = made.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, cert)], ca, True))
+    port = made.add_secure_port(listen, grpc.ssl_server_credentials([(key, cert)], ca, True))
     made.add_generic_rpc_handlers(handlers)
     await made.start()
     try:
@@ -232,8 +233,10 @@ async def opened(
     async with people(database) as known:
         world = World(database, folder, known, config.Peer(""), tools)
         of_auth = [
-            kit_server.handlers(auth_server.NAME, auth_server.AuthService(store, tools, PEPPER).methods(), None),
-            kit_server.handlers(auth_worker.NAME, auth_worker.WorkerService(store, tools, Passes(PEPPER), clock).methods(), None),
+            kit_server.handlers(auth_server.NAME, auth_server.AuthService(store, tools, PEPPER).methods(), None, db.explain),
+            kit_server.handlers(
+                auth_worker.NAME, auth_worker.WorkerService(store, tools, Passes(PEPPER), clock).methods(), None, db.explain
+            ),
         ]
         async with serving("auth", world.tls("auth"), *of_auth) as auth:
             world.auth = config.Peer(auth)
@@ -245,8 +248,17 @@ async def opened(
             graph: Services = {GRAPH: {m.name: answered for m in descriptor_pool.Default().FindServiceByName(GRAPH).methods}}
             handlers = [kit_server.handlers(name, methods, authority) for name, methods in (services or graph).items()]
             table = {name: frozenset({"tasks.substrate"}) for name in services or graph}
-            async with serving("reads", world.tls("reads"), *handlers, table=table) as reads:
-                world.reads = reads
+            reads = AsyncExitStack()
+
+            async def restart() -> None:
+                """Ends whatever is being answered, and serves again on the same address."""
+                await reads.aclose()
+                again = serving("reads", world.tls("reads"), *handlers, table=table, listen=world.reads or "127.0.0.1:0")
+                world.reads = await reads.enter_async_context(again)
+
+            world.restart_reads = restart
+            await restart()
+            async with reads:
                 yield world
             await authority.close()
         await world.close()
