@@ -202,7 +202,8 @@ class Runs:
         finally:
             self.waiting -= 1
             del self._woken[event]
-        self._failing("AwaitTask")
+        if self.fault == "away":
+            raise unavailable()
         return pb.AwaitTaskResponse(task=run.task(), outcome=run.outcome())
 
     async def _list(self, request: pb.ListTasksRequest, call: Call) -> Message:

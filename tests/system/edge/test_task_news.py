@@ -178,3 +178,18 @@ def test_a_status_nobody_knows_is_not_told(tasks: Wire, world: World, hold: Hold
     world.runs.done(task["taskId"], RESULT)
     until(lambda: statuses(held, task) == ["completed"], "the end of the other")
     assert statuses(held, strange) == []
+
+
+def test_beyond_a_number_what_ends_early_is_found_by_polling(
+    tasks: Wire, world: World, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "TASK_EARLY_MAX", 0)
+    held = hold(tasks)
+    first = made(tasks)
+    watched(world)
+    world.runs.on_create = lambda run: world.runs.done(run.id, RESULT)
+    quick = made(tasks)
+    world.runs.on_create = None
+    world.runs.done(first["taskId"], RESULT)
+    until(lambda: statuses(held, first) == ["completed"], "the end of the first")
+    assert told(tasks, quick)["status"] == "completed"

@@ -13,6 +13,7 @@ import pytest
 
 from edge.config import Timing
 from edge.errors import REQUEST_CANCELLED
+from kit import limits
 from tests.poll import until
 from tests.system.edge import raw
 from tests.system.edge.running import Site, as_tasks
@@ -24,8 +25,9 @@ from tests.system.edge.world import World
 @pytest.fixture
 def pool() -> Iterator[concurrent.futures.ThreadPoolExecutor]:
     """Threads for clients that wait."""
-    with concurrent.futures.ThreadPoolExecutor(24) as made_:
-        yield made_
+    opened = concurrent.futures.ThreadPoolExecutor(24)
+    yield opened
+    opened.shutdown(wait=False, cancel_futures=True)
 
 
 def asks(wire: Wire, task_id: str, *lines: str) -> tuple[socket.socket, bytes]:
@@ -211,3 +213,44 @@ def test_a_client_of_the_stateless_era_that_goes_away_before_its_task_is_known_l
     world.runs.creating.set()
     (run,) = world.runs.kept.values()
     until(lambda: run.word == "DENIED", "it is taken back")
+
+
+def test_beyond_a_number_a_task_that_nobody_knows_runs_to_its_end(
+    tasks: Wire, world: World, pool: concurrent.futures.ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "TASK_ORPHANS_MAX", 0)
+    world.runs.creating = threading.Event()
+    calling = pool.submit(tasks.call, "tools/call", asking(), 9)
+    until(lambda: world.runs.kept, "the task is being made")
+    tasks.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}})
+    error(calling.result(10), 200, REQUEST_CANCELLED)
+    world.runs.creating.set()
+    (run,) = world.runs.kept.values()
+    assert told(tasks, {"taskId": run.id})["status"] == "working"
+
+
+def test_a_wait_is_made_of_bounded_waits_so_that_the_key_is_judged_again(
+    tasks: Wire, world: World, pool: concurrent.futures.ThreadPoolExecutor
+) -> None:
+    assert limits.TASK_WAIT_SECONDS > limits.TASK_AWAIT_SECONDS + limits.TASK_ANSWER_SECONDS
+    task = made(tasks)
+    before = len(world.presented)
+    waiting = pool.submit(outcome, tasks, task["taskId"])
+    until(lambda: world.runs.asked.count("AwaitTask") >= 3, "three waits")
+    assert len(world.presented) - before >= 2
+    world.runs.done(task["taskId"], RESULT)
+    assert "result" in waiting.result(10)
+
+
+def test_a_task_that_waits_for_its_client_is_looked_at_now_and_then(
+    tasks: Wire, world: World, pool: concurrent.futures.ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "TASK_ASK_PAUSE_SECONDS", 0.2)
+    task = made(tasks)
+    world.runs.ask(task["taskId"], q={"method": "elicitation/create", "params": {"mode": "form"}})
+    waiting = pool.submit(outcome, tasks, task["taskId"])
+    started = time.monotonic()
+    until(lambda: world.runs.asked.count("AwaitTask") >= 5, "it is looked at")
+    assert time.monotonic() - started >= 3 * 0.2
+    world.runs.done(task["taskId"], RESULT)
+    assert "result" in waiting.result(10)
