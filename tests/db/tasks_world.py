@@ -247,7 +247,7 @@ async def opened(
 
             graph: Services = {GRAPH: {m.name: answered for m in descriptor_pool.Default().FindServiceByName(GRAPH).methods}}
             handlers = [kit_server.handlers(name, methods, authority) for name, methods in (services or graph).items()]
-            table = {name: frozenset({"tasks.substrate"}) for name in services or graph}
+            table = {name: frozenset({"tasks.substrate", "edge.substrate"}) for name in services or graph}
             reads = AsyncExitStack()
 
             async def restart() -> None:
