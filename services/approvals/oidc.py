@@ -10,6 +10,7 @@ from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
@@ -87,6 +88,15 @@ class Provider:
         async with self._client() as client:
             url, _ = client.create_authorization_url(metadata.authorization_endpoint, state=state, code_verifier=verifier, nonce=nonce)
         return str(url)
+
+    async def way_out(self, then: str) -> str | None:
+        """Where a person signs out at the provider, or None where it has no such place or does not answer."""
+        try:
+            place = (await self.metadata()).end_session_endpoint
+        except ProviderDownError:
+            return None
+        query = urlencode({"client_id": self._settings.client_id, "post_logout_redirect_uri": then})
+        return f"{place}{'&' if '?' in place else '?'}{query}" if place else None
 
     async def vouch(self, code: str, nonce: str, verifier: str, named: str | None) -> Vouched:
         """Whom the code stands for. `named` is the issuer that the answer names, where it names one."""

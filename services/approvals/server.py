@@ -133,9 +133,12 @@ class Entrance:
         return response
 
     async def sign_out(self, visit: Visit) -> Response:
-        """Signs out."""
+        """Signs out here, and leads to signing out at the provider where there is one: a form may not go to another site by itself."""
         await self._sessions.end(visit.token)
-        response = RedirectResponse("/sign-in", 303)
+        elsewhere = await self._provider.way_out(self._site.origin + "/sign-in") if self._provider else None
+        response: Response = RedirectResponse("/sign-in", 303)
+        if self._provider and elsewhere:
+            response = html(self._renderer.page("signed_out.html", person=None, provider=self._provider.name, elsewhere=elsewhere))
         response.delete_cookie(self._site.cookie, path="/", secure=self._site.secure, httponly=True, samesite="strict")
         return response
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +15,11 @@ import pytest
 from playwright.sync_api import Browser as Chromium
 from playwright.sync_api import Page, sync_playwright
 
-from tests.cluster import Cluster
+from tests.cluster import Cluster, Database
 from tests.db.approvals_world import PASSWORD, Somebody, World, opened
 
 Value = TypeVar("Value")
+NAMED = "http://localhost:{port}"
 
 
 class Site:
@@ -52,18 +53,20 @@ class Site:
 
 
 @contextmanager
-def serving(pg: Cluster, folder: Path, **http: Any) -> Iterator[Site]:
-    """The program over a fresh database. Chromium's driver runs a loop on this thread, so everything else has threads of its own."""
+def beside(
+    pg: Cluster, program: Callable[[Database], AbstractAsyncContextManager[Value]]
+) -> Iterator[tuple[asyncio.AbstractEventLoop, Value]]:
+    """A program over a fresh database. Chromium's driver runs a loop on this thread, so everything else has threads of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as aside:
         copy = pg.copy()
-        program = opened(beside.submit(copy.__enter__).result(60), folder, **http)
-        world = asyncio.run_coroutine_threadsafe(program.__aenter__(), loop).result(60)
-        yield Site(loop, world)
-        asyncio.run_coroutine_threadsafe(program.__aexit__(None, None, None), loop).result(60)
-        beside.submit(copy.__exit__, None, None, None).result(60)
+        made = program(aside.submit(copy.__enter__).result(60))
+        world = asyncio.run_coroutine_threadsafe(made.__aenter__(), loop).result(60)
+        yield loop, world
+        asyncio.run_coroutine_threadsafe(made.__aexit__(None, None, None), loop).result(60)
+        aside.submit(copy.__exit__, None, None, None).result(60)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(10)
     loop.close()
@@ -72,16 +75,16 @@ def serving(pg: Cluster, folder: Path, **http: Any) -> Iterator[Site]:
 @pytest.fixture
 def site(pg: Cluster, tmp_path: Path) -> Iterator[Site]:
     """The program at a bare address."""
-    with serving(pg, tmp_path) as made:
-        yield made
+    with beside(pg, lambda database: opened(database, tmp_path)) as (loop, world):
+        yield Site(loop, world)
 
 
 @pytest.fixture
 def named(pg: Cluster, tmp_path: Path) -> Iterator[Site]:
     """The program at a name, for which browsers make passkeys."""
-    with serving(pg, tmp_path, public_url="http://localhost:{port}") as made:
-        made.world.url = made.world.url.replace("127.0.0.1", "localhost")
-        yield made
+    with beside(pg, lambda database: opened(database, tmp_path, public_url=NAMED)) as (loop, world):
+        world.url = world.url.replace("127.0.0.1", "localhost")
+        yield Site(loop, world)
 
 
 @pytest.fixture(scope="module")

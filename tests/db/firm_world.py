@@ -47,7 +47,7 @@ class Firm:
 
 
 @asynccontextmanager
-async def firm(database: Database, folder: Path, **changes: Any) -> AsyncIterator[Firm]:
+async def firm(database: Database, folder: Path, public_url: str = "", **changes: Any) -> AsyncIterator[Firm]:
     now = [datetime.now(UTC)]
     (folder / "client.secret").write_text(SECRET + "\n", encoding="utf-8")
     async with provider(lambda: now[0]) as idp:
@@ -58,7 +58,7 @@ async def firm(database: Database, folder: Path, **changes: Any) -> AsyncIterato
             "allowed_domains": ("firm.example",),
             **changes,
         }
-        async with opened(database, folder, sign_in=SignInConfig(**values), clock=lambda: now[0]) as world:
+        async with opened(database, folder, sign_in=SignInConfig(**values), clock=lambda: now[0], public_url=public_url) as world:
             ada = world.people.add(uuid.uuid4())
             idp.person = {"sub": "ada-at-the-provider", "email": ada.email, "email_verified": True}
             yield Firm(world, idp, ada, now)

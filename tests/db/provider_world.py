@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import html
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from kit import listener
@@ -52,6 +53,7 @@ class Provider:
     forge: Callable[[dict[str, Any]], str] | None = None  # makes the ID token instead of it
     answer: Response | None = None  # what its token endpoint says instead
     down: bool = False
+    asks: bool = False  # whether it shows a page of its own before it sends somebody back
     requests: list[str] = field(default_factory=list)
 
     def described(self) -> dict[str, Any]:
@@ -80,6 +82,9 @@ class Provider:
         code = secrets.token_urlsafe(16)
         self.asked[code] = Asked(given["nonce"], given["code_challenge"], given["redirect_uri"], dict(self.person))
         back = {"code": code, "state": given["state"], "iss": self.issuer}
+        if self.asks:
+            address = html.escape(f"{given['redirect_uri']}?{urlencode(back)}")
+            return HTMLResponse(f'<title>Provider</title><a href="{address}">Yes, it is me</a>')
         return RedirectResponse(f"{given['redirect_uri']}?{urlencode(back)}", 303)
 
     async def token(self, request: Request) -> Response:
@@ -111,6 +116,10 @@ class Provider:
         """New keys, of another kind; the old ones are gone."""
         self.keys, self.algorithm = [ECKey.generate_key("P-256", {"kid": "two", "use": "sig", "alg": "ES256"})], "ES256"
 
+    async def leave(self, request: Request) -> Response:
+        """Signs out at the provider."""
+        return PlainTextResponse("Signed out at the provider")
+
     def app(self) -> Starlette:
         def guarded(handler: Any) -> Any:
             async def handle(request: Request) -> Response:
@@ -126,6 +135,7 @@ class Provider:
             routes=[
                 Route("/.well-known/openid-configuration", guarded(self.discovery)),
                 Route("/keys", guarded(self.jwks)),
+                Route("/leave", guarded(self.leave)),
                 Route("/authorize", guarded(self.authorize)),
                 Route("/token", guarded(self.token), methods=["POST"]),
             ]
