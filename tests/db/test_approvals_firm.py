@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kit import config, limits
-from services.approvals.config import SignInConfig
+from ops.layout import ROOT
+from services.approvals.config import Http, PasskeysConfig, SignInConfig
 from services.approvals.firm import CODE_MAX_CHARS
+from services.approvals.incoming import Site
+from services.approvals.passkeys import Party, party
 from tests.cluster import Database
 from tests.db.approvals_world import PASSWORD, opened
 from tests.db.firm_world import Firm, firm, nobody
@@ -203,3 +208,21 @@ def test_a_configuration_that_would_be_unsafe_or_let_nobody_in_is_refused(change
         config.ConfigError, match=r"\[sign_in\] (client_id|client_secret_file|allowed_domains|person_claim|issuer|local_accounts)"
     ):
         SignInConfig(**{**GOOD, **change}).checked()
+
+
+@dataclass(frozen=True)
+class Documented:
+    """The sections that the document shows."""
+
+    http: Http
+    sign_in: SignInConfig
+    passkeys: PasskeysConfig
+
+
+def test_the_configuration_in_the_document_holds(tmp_path: Path) -> None:
+    shown = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "approve.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    (tmp_path / "approvals.toml").write_text(shown[0], encoding="utf-8")
+    found = config.load(str(tmp_path / "approvals.toml"), Documented, {})
+    assert found.sign_in.checked().allowed_domains == ("firm.example",)
+    relying = party(Site.of(found.http.public_url, ()), found.passkeys.rp_id)
+    assert relying == Party("firm.example", "https://approve.firm.example")

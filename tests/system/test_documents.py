@@ -23,7 +23,7 @@ def _first(code: str) -> str:
     return code.strip().splitlines()[0][:40]
 
 
-PAGES = ("README.md", "docs/connect.md", "docs/integrate.md", "docs/operate.md")
+PAGES = ("README.md", "docs/connect.md", "docs/integrate.md", "docs/operate.md", "docs/approve.md")
 _BLOCK = re.compile(r"^```(sh|python|json)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 BLOCKS = [(page, kind, code) for page in PAGES for kind, code in _BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))]
 # The two commands themselves: `up` in the foreground does not end, and `test` is what runs this.
