@@ -134,6 +134,14 @@ async def test_an_answer_is_good_once(at: At, device: Device) -> None:
     assert await at.world.decisions(next_id) == []
 
 
+async def test_an_answer_belongs_to_the_one_confirmation_that_asked_for_it(at: At, device: Device) -> None:
+    id_, fields, options = await at.check()
+    later = hidden((await at.browser.check(id_)).text)
+    assert later["nonce"] != fields["nonce"]
+    assert (await at.decide(id_, later, device.show(options))).status_code == 422
+    assert await at.world.decisions(id_) == []
+
+
 async def test_an_answer_that_does_not_hold_decides_nothing(at: At, device: Device) -> None:
     id_, fields, options = await at.check()
     stranger = Device(ORIGIN, id=device.id)

@@ -56,6 +56,7 @@ CLAIMS: list[dict[str, Any]] = [
     {"iss": "https://other.example"},
     {"iss": None},
     {"aud": "another-client"},
+    {"aud": "another-client", "azp": CLIENT},
     {"aud": None},
     {"aud": ["another-client", CLIENT]},
     {"aud": ["another-client", CLIENT], "azp": "another-client"},
