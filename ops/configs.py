@@ -31,19 +31,25 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
         found["handoff"] = {"approvals_url": f"http://{addresses['approvals']}", "state_keys_file": str(data.state_keys)}
     elif "auth" in program.needs:
         found["auth"] = {"address": addresses["auth"]}
-        if behind := [name for name in program.needs if name != "auth"]:
+        if behind := [name for name in program.needs if name not in ("auth", "files")]:
             found["backends"] = {name: addresses[name] for name in behind}
     if program.role:
         found["database"] = {"dsn_file": str(dsn_file(data.secrets, program.role))}
-    if "decision.key" in program.secrets:
-        found["decision"] = {"key_file": str(data.decision_key)}
-    if "decision.pub" in program.secrets:
-        found["decision"] = {"public_key_file": str(data.decision_pub)}
-    if "credentials.key" in program.secrets:
-        found["inference"] = {"key_file": str(data.credentials_key)}
-    if "pepper" in program.secrets:
-        found["keys"] = {"pepper_file": str(data.pepper)}
-    return found
+    return found | _of_secrets(program, data, addresses)
+
+
+def _of_secrets(program: Program, data: DataDir, addresses: Mapping[str, str]) -> dict[str, Section]:
+    """The sections that name secrets, for a program that they are mounted into."""
+    by_secret: dict[str, tuple[str, Section]] = {
+        "decision.key": ("decision", {"key_file": str(data.decision_key)}),
+        "decision.pub": ("decision", {"public_key_file": str(data.decision_pub)}),
+        "links.key": ("links", {"base_url": f"http://{addresses.get('files', '')}", "key_file": str(data.links_key)}),
+        "links.pub": ("links", {"public_key_file": str(data.links_pub)}),
+        "store.keys": ("store", {"kind": "folder", "folder": str(data.store)}),
+        "credentials.key": ("inference", {"key_file": str(data.credentials_key)}),
+        "pepper": ("keys", {"pepper_file": str(data.pepper)}),
+    }
+    return dict(by_secret[secret] for secret in program.secrets if secret in by_secret)
 
 
 def write(program: Program, data: DataDir, listen: str, addresses: Mapping[str, str]) -> None:

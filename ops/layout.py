@@ -72,6 +72,21 @@ class DataDir:
         return self.secrets / "state.keys"
 
     @property
+    def links_key(self) -> Path:
+        """What reads signs links to files with; only reads may read it."""
+        return self.secrets / "links.key"
+
+    @property
+    def links_pub(self) -> Path:
+        """What files checks links with."""
+        return self.secrets / "links.pub"
+
+    @property
+    def store(self) -> Path:
+        """The files of documents, named by their digests."""
+        return self.root / "store"
+
+    @property
     def credentials_key(self) -> Path:
         """What credentials for a model provider are sealed with; only the operator's command and reads may read it."""
         return self.secrets / "credentials.key"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kit import db
+from kit.object_store import FolderStore, ObjectStore
 from ops.importers import checks, graph, mata, mclean, predictions, receipts, soilworks, vectors, work_product
 from ops.importers.assemble import Index
 from ops.importers.library import Library
@@ -26,13 +27,14 @@ _REVIEWED_AT = "2026-11-01T09:00:00Z"
 _IMPORTERS: dict[str, Callable[[Library, Index, Index], None]] = {"mclean": mclean.rows, "soilworks": soilworks.rows, "mata": mata.rows}
 
 
-def prepare(name: str, folder: Path) -> tuple[Rows, list[str]]:
+def prepare(name: str, folder: Path, store: ObjectStore | None = None) -> tuple[Rows, list[str]]:
     """Reads a matter and returns its rows with a report; the database is not needed for it."""
     given = _index(folder, "matter.json")
     index = _index(folder, "record.json")
     rows = Rows(name, RECORDED_BY)
     undated = index.get("undated_as_of")
     library = Library(folder, rows, index.get("attorney", "the firm"), _REVIEWED_AT, f"{undated}T00:00:00Z" if undated else None)
+    library.store = store
     checked = _index(folder, checks.NAME)
     try:
         library.numbers = receipts.numbers(library, checked.get("imports", []))
@@ -84,14 +86,14 @@ def uniform(batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{c: row.get(c) for c in sorted(columns)} for row in batch]
 
 
-async def load(dsn: str, data: Path, names: Iterable[str], tell: Callable[[str], None]) -> dict[str, str]:
-    """Loads matters and returns their ids by name."""
+async def load(dsn: str, data: Path, names: Iterable[str], tell: Callable[[str], None], store: ObjectStore | None = None) -> dict[str, str]:
+    """Loads matters and returns their ids by name. Files of documents go to the store before the rows that cite them."""
     made: dict[str, str] = {}
     connection = await db.connect_one(dsn)
     try:
         for name in names:
             began = time.monotonic()
-            rows, report = await asyncio.to_thread(prepare, name, data / name)
+            rows, report = await asyncio.to_thread(prepare, name, data / name, store)
             rows.refreshed(datetime.now(UTC).isoformat())
             written = await write(connection, rows)
             total = sum(len(batch) for table, batch in rows.tables.items() if table != "store_refreshes")
@@ -121,11 +123,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--data", type=Path, default=Path(__file__).resolve().parent.parent / "data", help="folder with one folder a matter"
     )
+    parser.add_argument("--store", type=Path, help="folder that the files of documents are kept in; without it no document has a file")
     parser.add_argument("--matter", action="append", choices=sorted(_IMPORTERS), help="load this matter only; may be repeated")
     options = parser.parse_args(arguments)
     try:
         dsn = options.dsn_file.read_text(encoding="utf-8").strip()
-        made = asyncio.run(load(dsn, options.data, options.matter or list(_IMPORTERS), print))
+        store = FolderStore(options.store) if options.store else None
+        made = asyncio.run(load(dsn, options.data, options.matter or list(_IMPORTERS), print, store))
     except (ImportFailure, db.Error, OSError) as error:
         print(f"load: {error}", file=sys.stderr)
         return 1

@@ -24,12 +24,12 @@ from ops.postgres import Postgres
 from ops.process import Running, StackError, python_environ, say
 from ops.progress import Progress
 
+_HTTP_PORTS = ("edge", "approvals", "files")
+
 
 def _port(program: programs.Program, port: int) -> int:
-    """Agents get the port that was asked for, people the one after it; everything else takes any."""
-    if program.serves != "http" or port == 0:
-        return 0
-    return port if program.name == "edge" else port + 1
+    """Agents get the port that was asked for, people the one after it, files the next; everything else takes any."""
+    return port + _HTTP_PORTS.index(program.name) if port and program.serves == "http" else 0
 
 
 def check_port(port: int) -> int:
@@ -65,7 +65,8 @@ class Stack:
 
     async def _start(self) -> dict[str, Any]:
         port = check_port(self.port)
-        check_port(port and port + 1)
+        for after in range(1, len(_HTTP_PORTS)):
+            check_port(port and port + after)
         for folder in (self.data.root, self.data.run, self.data.log, self.data.secrets):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         async with self.progress.step("PostgreSQL"):
@@ -120,6 +121,10 @@ class Stack:
             write_private(self.data.credentials_key, secrets.token_hex(32) + "\n")
         if not self.data.state_keys.exists():
             write_private(self.data.state_keys, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode("ascii").rstrip("=") + "\n")
+        if not self.data.links_key.exists():
+            key = Ed25519PrivateKey.generate()
+            write_private(self.data.links_pub, key.public_key().public_bytes_raw().hex() + "\n")
+            write_private(self.data.links_key, key.private_bytes_raw().hex() + "\n")
         if not self.data.decision_key.exists():
             key = Ed25519PrivateKey.generate()
             write_private(self.data.decision_pub, key.public_key().public_bytes_raw().hex() + "\n")
@@ -128,7 +133,7 @@ class Stack:
     async def _load(self) -> dict[str, str]:
         dsn = database.dsn_file(self.data.secrets, "substrate_loader")
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ops.load", "--dsn-file", str(dsn), "--data", str(ROOT / "data")),
+            *(sys.executable, "-m", "ops.load", "--dsn-file", str(dsn), "--data", str(ROOT / "data"), "--store", str(self.data.store)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

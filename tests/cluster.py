@@ -62,6 +62,11 @@ class Cluster:
     secrets: Path
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
+    @property
+    def store(self) -> Path:
+        """The files of the demonstration matters' documents, shared by every copy."""
+        return self.secrets.parent / "store"
+
     def template(self) -> Database:
         """The migrated database that the others are copied from. Connect to it only while nothing is copied."""
         return Database(TEMPLATE, self)
@@ -79,6 +84,7 @@ class Cluster:
     def load(self, into: Database) -> Loaded:
         """Load the demonstration matters as an operator's `up` does."""
         command = [sys.executable, "-m", "ops.load", "--dsn-file", str(into.dsn_file("substrate_loader")), "--data", str(ROOT / "data")]
+        command += ["--store", str(self.store)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=python_environ())
         assert done.returncode == 0, done.stderr
         return Loaded(into, json.loads(done.stdout.splitlines()[-1])["matters"])

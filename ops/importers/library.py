@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kit import typography
+from kit.object_store import ObjectStore
 from ops.importers import papers, transcripts
 from ops.importers.loadfile import Member
 from ops.importers.pages import File, ImportFailure, Page, Reading, passages, read_file, spans
@@ -63,6 +64,7 @@ class Library:
     reviewed_at: str
     undated_as_of: str | None = None
     report: list[str] = field(default_factory=list)
+    store: ObjectStore | None = None
     papers: dict[str, Paper] = field(default_factory=dict)
     numbers: Mapping[str, Member] = field(default_factory=dict)  # what load files say of a document, by its title
 
@@ -84,6 +86,8 @@ class Library:
         # Machine-read text stands beside the picture that it was read from: the picture is the document.
         counted = files[:1] if spec.get("reader") == "ocr" else files
         digest = counted[0].sha256 if len(counted) == 1 else sha256(b"".join(f.content for f in counted)).hexdigest()
+        if self.store is not None:
+            self.store.keep_object(b"".join(f.content for f in counted))
         version_id = self.rows.id("document_versions", key, digest)
         paper = Paper(
             document_id,

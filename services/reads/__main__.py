@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kit import callers, catalogue, config, db, embedding
+from kit import callers, catalogue, config, db, embedding, file_links
 from kit.authority import Authority
 from kit.clock import system_clock
+from kit.object_store import StoreConfig, open_store
 from kit.program import main
 from kit.sealed_credentials import read_key
 from kit.server import GrpcProgram, Handler
@@ -17,6 +18,7 @@ from services.reads import custom, paid, tool
 from services.reads.engine import Engine
 from services.reads.reading import Reading
 from services.reads.thinking import Thinking
+from services.reads.thinking.clearance import Files
 from services.reads.thinking.credential import SealedCredentials
 from services.reads.thinking.rerank import AnthropicReranker
 
@@ -34,6 +36,14 @@ class Inference:
 
 
 @dataclass(frozen=True)
+class Links:
+    """Where links to files lead, and the half of the key that makes them; files holds the other."""
+
+    base_url: str
+    key_file: str
+
+
+@dataclass(frozen=True)
 class ReadsConfig:
     """Sections of the configuration of reads."""
 
@@ -42,6 +52,8 @@ class ReadsConfig:
     database: config.DatabaseConfig
     auth: config.Peer
     inference: Inference
+    links: Links
+    store: StoreConfig
 
 
 async def handlers(engine: Engine, tools: catalogue.Catalogue, thinking: Thinking) -> dict[str, dict[str, Handler]]:
@@ -83,7 +95,10 @@ async def run(settings: ReadsConfig) -> None:
     engine = Engine(database, system_clock)
     key = read_key(config.secret(settings.inference.key_file))
     credentials = SealedCredentials(settings.auth, settings.tls, key)
-    thinking = Thinking(credentials, AnthropicReranker(settings.inference.base_url, settings.inference.model), embedding.load())
+    link_key = file_links.private_key(config.secret(settings.links.key_file))
+    files = Files(open_store(settings.store), link_key, settings.links.base_url)
+    reranker = AnthropicReranker(settings.inference.base_url, settings.inference.model)
+    thinking = Thinking(credentials, reranker, embedding.load(), files)
     program = GrpcProgram(settings.server, settings.tls, callers.load("reads"), db.explain)
     for service, methods in (await handlers(engine, catalogue.load(), thinking)).items():
         program.add(service, methods, authority)

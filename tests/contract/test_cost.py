@@ -32,7 +32,9 @@ READ_BY_HAND: set[Node] = {
     ("services.proposals.proposal", "shown"),
     ("services.reads.binding", "_argument"),
     ("services.reads.custom.get_data_freshness", "_look"),
+    ("services.reads.custom.get_validation_runs", "_control_set"),
     ("services.reads.engine", "Engine._fill"),
+    ("services.reads.ledger", "write_summary"),
 }
 READS, PROPOSALS = sources("kit", "services/reads"), sources("kit", "services/proposals")
 

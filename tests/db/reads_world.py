@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 
 from edge import tools as edge_tools
 from kit import catalogue, db, embedding
 from kit.clock import system_clock
 from kit.errors import invalid
+from kit.object_store import FolderStore, ObjectStore
 from kit.rules import field_errors
 from kit.server import Call, Handler
 from services.reads.__main__ import handlers
 from services.reads.engine import Engine
 from services.reads.thinking import Thinking
+from services.reads.thinking.clearance import Files
 from services.reads.thinking.credential import NONE, Resolution
 from services.reads.thinking.rerank import AnthropicReranker
 from tests.cluster import Database
@@ -84,9 +88,13 @@ class Paid:
 NOBODY = Resolution(NONE)
 
 
-def thinks(paid_by: Resolution = NOBODY, base_url: str = "http://127.0.0.1:1") -> Thinking:
+LINKS = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+
+
+def thinks(paid_by: Resolution = NOBODY, base_url: str = "http://127.0.0.1:1", store: ObjectStore | None = None) -> Thinking:
     """What a firm_credential tool thinks with; without a credential nobody is asked."""
-    return Thinking(Paid(paid_by), AnthropicReranker(base_url, "claude-haiku-5-5"), embedding.load())
+    files = Files(store or FolderStore(Path("no-such-folder")), LINKS, "http://files.example")
+    return Thinking(Paid(paid_by), AnthropicReranker(base_url, "claude-haiku-5-5"), embedding.load(), files)
 
 
 @asynccontextmanager
@@ -113,7 +121,7 @@ async def reads(
         return answer
 
     try:
-        bound |= await handlers(Engine(pool, system_clock), catalogue.load(), thinking or thinks())
+        bound |= await handlers(Engine(pool, system_clock), catalogue.load(), thinking or thinks(store=FolderStore(database.cluster.store)))
         yield ask
     finally:
         await pool.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kit import db, embedding, limits
-from services.reads.thinking import Thinking, candidates
+from services.reads.thinking import candidates
 from services.reads.thinking.credential import NONE, PLATFORM_ONLY, Resolution
 from tests import anthropic_server
 from tests.anthropic_server import Provider, Reply
@@ -47,7 +48,7 @@ async def test_a_question_finds_its_passages_and_says_what_ran(loaded: Loaded) -
 
 async def test_without_an_embedding_model_the_other_searches_run_and_the_notes_say_so(loaded: Loaded) -> None:
     case_id = loaded.matters["mclean"]
-    bare = Thinking(thinks().credentials, thinks().reranker, None)
+    bare = replace(thinks(), model=None)
     async with reads(loaded.database, case_id, thinking=bare) as ask:
         answer = await ask("retrieve", case_id=case_id, query=WHO)
     assert answer["read_state"] == "read"

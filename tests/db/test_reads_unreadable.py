@@ -25,6 +25,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "get_passage": {"document_id": "00000000-0000-4000-8000-000000000000", "page": 1},
     "get_document_metadata": {"document_id": "00000000-0000-4000-8000-000000000000"},
     "search_documents": {"words": '"balanced treatment"'},
+    "get_document": {"document_id": "00000000-0000-4000-8000-000000000000"},
     "retrieve": {"query": "Who drafted the model act?"},
     "search_firm_work_product": {"query": "How do we prove the purpose of the Act?"},
     "get_entity": {"entity_id": "00000000-0000-4000-8000-000000000000"},

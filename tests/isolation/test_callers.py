@@ -19,7 +19,7 @@ from kit.client import channel, credentials
 from kit.server import Call, GrpcProgram
 from ops import pki, programs
 
-CERTIFICATES = ("auth", "reads", "proposals", "tasks", "approvals", "executor", "edge", "operator", "firm")
+CERTIFICATES = ("auth", "files", "reads", "proposals", "tasks", "approvals", "executor", "edge", "operator", "firm")
 AUTH = (
     "substrate.auth.v1.AuthService",
     "substrate.auth.v1.AuthAdminService",

@@ -74,6 +74,7 @@ async def a_place(connected: Any, case_id: str) -> dict[str, Any]:
 FOUND = {
     "get_fact_provenance": a_fact,
     "get_passage": a_page,
+    "get_document": a_document,
     "get_document_metadata": a_document,
     "search_documents": words,
     "retrieve": question,

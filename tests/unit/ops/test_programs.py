@@ -60,6 +60,21 @@ def test_each_half_of_the_decision_key_goes_to_one_program(tmp_path: Path) -> No
     }
 
 
+def test_each_half_of_the_key_of_links_goes_to_one_program(tmp_path: Path) -> None:
+    given = {p.name: written(tmp_path, p.name).get("links") for p in TABLE.programs}
+    secrets = tmp_path / "secrets"
+    assert {name: found for name, found in given.items() if found} == {
+        "files": {"public_key_file": str(secrets / "links.pub")},
+        "reads": {"base_url": f"http://{ADDRESSES['files']}", "key_file": str(secrets / "links.key")},
+    }
+
+
+def test_files_has_no_way_into_the_database_and_nobody_calls_it_over_grpc() -> None:
+    assert TABLE["files"].role is None
+    assert TABLE["files"].callers == {}
+    assert not [s for s in TABLE["files"].secrets if s.endswith(".dsn")]
+
+
 def test_nothing_may_call_the_executor_and_nothing_with_a_key_may_call_approvals() -> None:
     assert set(TABLE["executor"].callers) == {"grpc.health.v1.Health"}
     assert TABLE["approvals"].callers == {}
