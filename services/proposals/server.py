@@ -80,18 +80,11 @@ class ProposalService:
             return known
         try:
             await self._store.append("insert_proposal", made.row(), audit(call, "propose_action", made.case_id, made.accepted.args))
-        except Taken:
+        except (Taken, MatterFull, NotUndecided) as refused:
+            # The same request, sent twice at once: what stands in the way of this one may be the other one, which was filed a moment ago.
             if known := await self._known(made):
                 return known
-            raise unavailable() from None
-        except MatterFull:
-            raise Refusal(
-                reasons.ERROR_REASON_CONFLICT,
-                f"This matter holds {limits.UNDECIDED_PROPOSALS_PER_MATTER} undecided proposals, which is as many as it may. "
-                "Wait until a person has decided some, or supersede one of yours.",
-            ) from None
-        except NotUndecided:
-            raise invalid([FieldError("supersedes", "expected an undecided proposal of this key in this matter")]) from None
+            raise _said(refused) from None
         return made.id
 
     async def _known(self, made: Proposal) -> uuid.UUID | None:
@@ -171,6 +164,19 @@ class ProposalService:
 
     def _attested(self, case_id: str, items: list[Item], notes: list[str], *, unchecked: bool) -> common.Attestation:
         return attestation.make(items, Basis(case_id, self._clock(), METHOD, notes, unchecked=unchecked))
+
+
+def _said(refused: Exception) -> Refusal:
+    """What a caller is told of a proposal that the ledger did not take."""
+    if isinstance(refused, MatterFull):
+        return Refusal(
+            reasons.ERROR_REASON_CONFLICT,
+            f"This matter holds {limits.UNDECIDED_PROPOSALS_PER_MATTER} undecided proposals, which is as many as it may. "
+            "Wait until a person has decided some, or supersede one of yours.",
+        )
+    if isinstance(refused, NotUndecided):
+        return invalid([FieldError("supersedes", "expected an undecided proposal of this key in this matter")])
+    return unavailable()
 
 
 def _unreadable(error: Exception) -> str:

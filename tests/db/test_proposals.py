@@ -138,6 +138,16 @@ async def test_the_same_request_id_gives_one_proposal_also_when_sent_twenty_time
     assert len(await desk.ask_owner("SELECT 1 FROM ledger.proposals")) == 1
 
 
+async def test_a_request_sent_twice_at_once_does_not_stand_in_its_own_way(desk: Desk) -> None:
+    first = await desk.propose()
+    replacing = await asyncio.gather(*[desk.propose(request_id="r-1", supersedes=first.approval_id) for _ in range(10)])
+    assert len({a.approval_id for a in replacing}) == 1
+    for _ in range(limits.UNDECIDED_PROPOSALS_PER_MATTER - 2):
+        await desk.propose()
+    the_last_place = await asyncio.gather(*[desk.propose(request_id="r-2") for _ in range(10)])
+    assert len({a.approval_id for a in the_last_place}) == 1
+
+
 async def test_a_request_id_with_other_arguments_is_refused_and_another_key_may_use_it(desk: Desk) -> None:
     await desk.propose(request_id="r-1")
     with pytest.raises(Refusal, match="request_id"):
