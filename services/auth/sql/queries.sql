@@ -20,7 +20,7 @@ SELECT k.scopes IS NOT NULL AS live, c.n,
          WHEN k.scopes IS NULL THEN 'unauthenticated'
          WHEN c.scope IS NULL OR NOT c.scope = ANY (k.scopes) THEN 'scope_missing'
          WHEN c.class_refused AND k.credential_class <> 'firm' THEN 'class_refused'
-         WHEN c.needs_case <> (c.case_id IS NOT NULL) OR NOT c.case_id = ANY (k.reachable) THEN 'matter_not_accessible'
+         WHEN c.needs_case <> (c.case_id IS NOT NULL) OR (c.needs_case AND NOT c.case_id = ANY (k.reachable)) THEN 'matter_not_accessible'
          ELSE 'allowed'
        END AS outcome
   FROM (SELECT 1) one
