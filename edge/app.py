@@ -21,14 +21,18 @@ from edge.call import ToolCalls
 from edge.channel import MemoryChannel
 from edge.config import EdgeConfig, Timing
 from edge.endpoint import Endpoint
+from edge.families import Family
 from edge.handoff import PAGE, Handoffs, check_pages
 from edge.legacy import Legacy
 from edge.link_requests import LinkRequests
 from edge.modern import Modern
 from edge.origins import Origins
 from edge.pages import approve
+from edge.prompts import Prompts
 from edge.readiness import Readiness
+from edge.resources import Resources
 from edge.rounds import Rounds
+from edge.sealed_talk import Seals
 from edge.sealing import Ring
 from edge.subscriptions import Subscriptions
 from edge.task_extension import ExtensionTasks
@@ -75,19 +79,25 @@ def build(
     def stream(path: str, response: type[Message]) -> client.StreamMethod:
         return client.stream_method(channels[_program(path)], path, response)
 
-    calls = ToolCalls(toolbox, {t.path: method(t.path, t.response_class) for t in catalogue.tools})
+    callable_ = [*catalogue.tools, *(card.tool for card in toolbox.addressed)]
+    calls = ToolCalls(toolbox, {t.path: (stream if t.streams else method)(t.path, t.response_class) for t in callable_})
+    families: list[Family] = [Resources(calls, toolbox.addressed)]
+    if settings.offers.prompts:
+        serving = channels[settings.offers.prompts]
+        families.append(Prompts(lambda path, response: client.method(serving, path, response)))
     memory = MemoryChannel(now, timing.session_idle_seconds)
     authority = Authority(config.Peer(settings.backends.auth), settings.tls)
     authorization = Authorization(public_url, (t.scope for t in catalogue.tools), settings.http.authorization_servers)
     origins = Origins(settings.http.allowed_hosts, settings.http.allowed_origins, public_url)
     handoffs = _handoffs(settings, public_url, method, timing)
     links = LinkRequests(handoffs, memory, now, timing.handoff_pause_seconds) if handoffs else None
-    ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if handoffs else None
+    ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if settings.handoff.state_keys_file else None
     kept = TaskService(method, stream, timing.task_away_seconds) if settings.backends.tasks else None
     tasks = SessionTasks(kept, TaskNews(kept, memory, timing.task_pause_seconds)) if kept else None
     deferred, subscriptions = (ExtensionTasks(kept), Subscriptions(kept, timing)) if kept else (None, None)
-    modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock), deferred, subscriptions)
-    legacy = Legacy(toolbox, calls, memory, now, timing, links, tasks)
+    seals = Seals(ring, public_url, clock)
+    modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock), seals, timing, families, deferred, subscriptions)
+    legacy = Legacy(toolbox, calls, memory, now, timing, families, links, tasks)
     endpoint = Endpoint(origins, authorization, authority, legacy, modern)
 
     @asynccontextmanager

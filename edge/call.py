@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Protocol
 
 import orjson
 from google.protobuf.message import Message
+from substrate.tools.v1 import exchange_pb2
 
+from edge import talk
 from edge.caller import Caller
 from edge.errors import Fault, Treatment, internal_of, tool_result, treatment
 from edge.handoff import Called
 from edge.jsonrpc import INVALID_PARAMS
 from edge.revisions import Revision
+from edge.talk import Result, Talk
 from edge.tools import Card, Toolbox
+from kit import results
 from kit.catalogue import Tool
-from kit.client import Method
+from kit.client import Method, StreamMethod
 from kit.errors import Refusal
 
 log = logging.getLogger(__name__)
@@ -41,12 +46,17 @@ class Handover(Protocol):
 class ToolCalls:
     """Calls tools. Which of them may be called, and what they may read, is decided where they are served."""
 
-    def __init__(self, toolbox: Toolbox, methods: Mapping[str, Method]) -> None:
+    def __init__(self, toolbox: Toolbox, methods: Mapping[str, Method | StreamMethod]) -> None:
         self._toolbox, self._methods = toolbox, methods
 
+    def talks(self, name: Any) -> bool:
+        """Whether the tool of this name may have something to say before its answer."""
+        card = self._toolbox.cards.get(name) if isinstance(name, str) else None
+        return card is not None and (card.tool.streams or card.tool.given is not None)
+
     async def call(
-        self, caller: Caller, params: Mapping[str, Any], revision: Revision, handover: Handover, check: Check = _unchecked
-    ) -> dict[str, Any]:
+        self, caller: Caller, params: Mapping[str, Any], revision: Revision, handover: Handover, talking: Talk, check: Check = _unchecked
+    ) -> Result:
         """The result of tools/call in the words of the revision."""
         try:
             card, request = self._read(params, check)
@@ -59,11 +69,58 @@ class ToolCalls:
         try:
             if (resumed := await handover.resume(card.tool, request)) is not None:
                 return resumed
-            answer = await self._methods[card.tool.path](request, metadata=caller.metadata)
+            answer = await self.answer(card.tool, request, caller, talking)
         except Refusal as refusal:
             return revision.result(self._refused(refusal))
+        if isinstance(answer, dict):
+            return answer
+        if isinstance(answer, exchange_pb2.Content):
+            return revision.result(results.free(answer))
         data = orjson.dumps(card.tool.encode(answer))
         return await self._offered(handover, Called(card.tool, request, answer), data) or revision.called(data)
+
+    async def answer(self, tool: Tool, request: Message, caller: Caller, talking: Talk) -> Message | Result:
+        """The answer of a tool, or the result that its talk with the client ends in for now."""
+        given = await talking.given(tool.path, request) if tool.given is not None else None
+        while True:
+            answer = await self._once(tool, request, given, caller, talking)
+            asking = talk.asked("asking" if tool.streams else tool.asking, answer)
+            if asking is None:
+                return answer
+            told = await talking.ask(tool.path, request, asking)
+            if isinstance(told, dict):
+                return told
+            given = told
+
+    async def first(self, tool: Tool, request: Message, caller: Caller, talking: Talk) -> exchange_pb2.Given | Result:
+        """What a call that will be a task is told before it is one: the answers that its tool wants, or the result that asks for them."""
+        given = await talking.given(tool.path, request)
+        while True:
+            given.asking_only = True
+            asking = talk.asked(tool.asking, await self._once(tool, request, given, caller, talking))
+            given.asking_only = False
+            if asking is None:
+                return given
+            told = await talking.ask(tool.path, request, asking)
+            if isinstance(told, dict):
+                return told
+            given = told
+
+    async def _once(self, tool: Tool, request: Message, given: exchange_pb2.Given | None, caller: Caller, talking: Talk) -> Message:
+        if given is not None and tool.given is not None:
+            bare, request = request, tool.request_class()
+            request.CopyFrom(bare)
+            getattr(request, tool.given).CopyFrom(given)
+        method = self._methods[tool.path]
+        if isinstance(method, Method):
+            return await method(request, metadata=caller.metadata)
+        async with aclosing(method(request, metadata=caller.metadata)) as events:
+            async for event in events:
+                assert isinstance(event, exchange_pb2.Event)
+                if event.WhichOneof("kind") == "content":
+                    return event.content
+                await talking.hear(event)
+        raise ValueError(f"{tool.name}: a stream ended without content")
 
     @staticmethod
     async def _offered(handover: Handover, called: Called, data: bytes) -> dict[str, Any] | None:

@@ -39,6 +39,14 @@ class Handoff:
 
 
 @dataclass(frozen=True)
+class Offers:
+    """Which program serves what is offered beside tools. Empty means nobody does."""
+
+    prompts: str = ""
+    changes: str = ""
+
+
+@dataclass(frozen=True)
 class EdgeConfig:
     """Everything the edge is told."""
 
@@ -46,6 +54,7 @@ class EdgeConfig:
     tls: Tls
     backends: Backends
     handoff: Handoff = Handoff()
+    offers: Offers = Offers()
 
 
 @dataclass(frozen=True)

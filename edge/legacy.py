@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import Message as Proto
 
-from edge import eras, identity, jsonrpc, sessions, streams
+from edge import eras, identity, jsonrpc, session_talk, sessions, streams
 from edge.call import ToolCalls
 from edge.caller import Caller
 from edge.channel import Channel, Full
 from edge.config import Timing
 from edge.errors import REQUEST_CANCELLED, Fault
+from edge.families import Asked, Family, Serve, served
 from edge.handoff import Called
 from edge.http import ACCEPTED, Answer, Exchange, Header, refuse
 from edge.link_requests import LinkRequests
 from edge.negotiation import Accepts
-from edge.revisions import REVISIONS
+from edge.revisions import REVISIONS, Revision
+from edge.session_talk import SessionTalk
 from edge.sessions import Capabilities, Session
+from edge.talk import Ear, level, progress_token
 from edge.task_questions import Tell
 from edge.task_sessions import CAPABILITY, WAITS, SessionTasks
 from edge.tools import Toolbox
@@ -71,6 +74,7 @@ class Legacy:
         channel: Channel,
         now: Now,
         timing: Timing,
+        families: Sequence[Family] = (),
         links: LinkRequests | None = None,
         tasks: SessionTasks | None = None,
     ) -> None:
@@ -80,7 +84,11 @@ class Legacy:
             "ping": Method(self._ping),
             "tools/list": Method(self._list_tools),
             "tools/call": Method(self._call_tool, forwards=True),
+            "logging/setLevel": Method(self._set_level),
         }
+        self._families = families
+        for family in families:
+            self._methods |= {name: Method(self._of_family(serve), forwards=True) for name, serve in family.methods.items()}
         self._notifications: dict[str, Callable[[Turn], None]] = {"notifications/cancelled": self._cancelled}
 
     async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts, extra: tuple[Header, ...] = ()) -> Answer | None:
@@ -93,12 +101,16 @@ class Legacy:
         session = await self._session(exchange, caller, getattr(message, "id", None))
         before: list[bytes] | None = [] if accepts.sse else None
         with session.in_use(self._now):
-            if isinstance(message, jsonrpc.Request) and message.method == WAITS:
+            if isinstance(message, jsonrpc.Request) and self._talks(message):
                 waiting = Waiting(exchange, accepts, self._timing, extra)
                 turn = Turn(session, caller, message.params, tell=waiting.tell if accepts.sse else None)
                 return await waiting.answer(self._request(turn, message), message.id)
             body = await self._message(session, caller, message, before)
         return ACCEPTED if body is None else streams.whole(body, accepts, before=before or ())
+
+    def _talks(self, message: jsonrpc.Request) -> bool:
+        """Whether there may be something to say before the answer."""
+        return message.method == WAITS or (message.method == "tools/call" and self._calls.talks(message.params.get("name")))
 
     async def _message(self, session: Session, caller: Caller, message: jsonrpc.Message, before: list[bytes] | None = None) -> bytes | None:
         """The answer to one message; None where it gets none."""
@@ -106,6 +118,8 @@ class Legacy:
             return await self._request(Turn(session, caller, message.params, before, self._links), message)
         await caller.authenticate()
         if isinstance(message, jsonrpc.Response):
+            if session_talk.answered(session, message):
+                return None
             for asking in (self._links, self._tasks):
                 if asking is not None and await asking.answered(session, caller, message):
                     return None
@@ -200,7 +214,7 @@ class Legacy:
         except Full:
             raise refuse(503, "Too many sessions are open. Try again later.", (b"retry-after", b"60"), id_=request.id) from None
         revision = REVISIONS[version]
-        capabilities = identity.CAPABILITIES | (CAPABILITY if self._tasks is not None and revision.tasks else {})
+        capabilities = self._offered(revision) | (CAPABILITY if self._tasks is not None and revision.tasks else {})
         result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": revision.server}
         body = jsonrpc.result(request.id, result | {"instructions": identity.INSTRUCTIONS})
         return streams.whole(body, accepts, (SESSION_HEADER.encode(), session.id.encode()))
@@ -239,11 +253,29 @@ class Legacy:
         return self._toolbox.listings[turn.session.version]
 
     async def _call_tool(self, turn: Turn) -> Any:
-        revision = REVISIONS[turn.session.version]
+        revision, talking = REVISIONS[turn.session.version], self._talk(turn)
         if self._tasks is None or not revision.tasks:
-            return await self._calls.call(turn.caller, turn.params, revision, turn)
+            return await self._calls.call(turn.caller, turn.params, revision, turn, talking)
         call = self._tasks.augmented(turn, turn.session, turn.caller, turn.params)
-        return call.checked(await self._calls.call(turn.caller, turn.params, revision, call))
+        return call.checked(await self._calls.call(turn.caller, turn.params, revision, call, talking))
+
+    def _offered(self, revision: Revision) -> dict[str, Any]:
+        offered: dict[str, Any] = identity.CAPABILITIES | {"logging": {}}
+        for family in self._families:
+            offered |= family.capabilities(revision)
+        return offered
+
+    async def _set_level(self, turn: Turn) -> Any:
+        turn.session.log_floor = level(turn.params.get("level"))
+        return {}
+
+    def _of_family(self, serve: Serve) -> Callable[[Turn], Awaitable[Any]]:
+        return lambda turn: served(serve, Asked(turn.caller, turn.params, REVISIONS[turn.session.version], self._talk(turn)))
+
+    @staticmethod
+    def _talk(turn: Turn) -> SessionTalk:
+        ear = Ear(turn.tell, progress_token(turn.params), turn.session.log_floor)
+        return SessionTalk(turn.session, turn.tell, ear)
 
     def _cancelled(self, turn: Turn) -> None:
         turn.session.cancel(turn.params.get("requestId"))

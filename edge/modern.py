@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from google.protobuf.message import Message
+from substrate.tools.v1.exchange_pb2 import Given
 
 from edge import eras, identity, jsonrpc, routing_headers, streams
 from edge.call import Handover, ToolCalls
 from edge.caller import Caller
+from edge.config import Timing
 from edge.errors import MODERN_STATUS, UNSUPPORTED_VERSION, Fault
+from edge.families import Asked, Family, served
 from edge.http import ACCEPTED, JSON_TYPE, Answer, Disconnected, Exchange, Header, refuse
 from edge.negotiation import Accepts
 from edge.revisions import REVISIONS
 from edge.rounds import Rounds
+from edge.sealed_talk import SealedTalk, Seals
+from edge.sessions import Capabilities
 from edge.subscriptions import Subscriptions
-from edge.task_extension import CAPABILITY, ExtensionTasks, declared, missing
+from edge.talk import LOG_LEVEL_META, Ear, Tell, level, progress_token
+from edge.task_extension import CAPABILITY, ExtensionTasks, First, declared, missing
 from edge.tools import Card, Toolbox
+from edge.waiting import Waiting
+from kit.catalogue import Tool
 
 STREAMED = object()  # what a method returns whose answer is out already
 CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities"
@@ -57,17 +67,26 @@ class Modern:
         toolbox: Toolbox,
         calls: ToolCalls,
         rounds: Rounds,
+        seals: Seals,
+        timing: Timing,
+        families: Sequence[Family] = (),
         tasks: ExtensionTasks | None = None,
         subscriptions: Subscriptions | None = None,
     ) -> None:
         self._toolbox, self._calls, self._rounds, self._tasks = toolbox, calls, rounds, tasks
+        self._seals, self._timing = seals, timing
         self._subscriptions = subscriptions
+        modern = REVISIONS[eras.MODERN_VERSIONS[0]]
         self._offered = identity.CAPABILITIES | (CAPABILITY if tasks is not None else {})
+        for family in families:
+            self._offered = self._offered | family.capabilities(modern)
+        self._served = {name: serve for family in families for name, serve in family.methods.items()}
         self._methods = {
             "server/discover": Method(self._discover),
             "tools/list": Method(self._list_tools),
             "tools/call": Method(self._call_tool, forwards=True),
         } | {name: Method(self._on_task, forwards=True) for name in (tasks.methods if tasks is not None else ())}
+        self._methods |= {name: Method(self._of_family, forwards=True) for name in self._served}
         if subscriptions is not None:
             self._methods["subscriptions/listen"] = Method(self._listen)
 
@@ -85,7 +104,9 @@ class Modern:
             status = MODERN_STATUS.get(fault.code, 200)
             body = jsonrpc.error(message.id, fault.code, fault.message, fault.data)
             return streams.whole(body, accepts) if status == 200 else Answer(status, body, (JSON_TYPE,))
-        return None if result is STREAMED else streams.whole(jsonrpc.result(message.id, result), accepts)
+        if isinstance(result, Answer) or result is STREAMED:
+            return result if isinstance(result, Answer) else None
+        return streams.whole(jsonrpc.result(message.id, result), accepts)
 
     async def _run(self, exchange: Exchange, caller: Caller, request: jsonrpc.Request, accepts: Accepts, extra: tuple[Header, ...]) -> Any:
         """The checks in the order that clients count on: shape, headers, version, method, and then the method's own."""
@@ -117,9 +138,35 @@ class Modern:
         round_ = self._rounds.of(turn.caller, turn.params, turn.capabilities, revision)
         handover: Handover = round_
         if self._tasks is not None:
-            handover = self._tasks.deferred(round_, turn.caller, turn.params, declared(turn.capabilities), revision)
-        call = self._calls.call(turn.caller, turn.params, revision, handover, check)
-        return await _while_connected(turn.exchange, call)
+            knows = declared(turn.capabilities)
+            handover = self._tasks.deferred(round_, turn.caller, turn.params, knows, revision, self._first(turn))
+        waiting = Waiting(turn.exchange, turn.accepts, self._timing, turn.extra)
+        talks = turn.accepts.sse and self._calls.talks(turn.params.get("name"))
+        call = self._calls.call(turn.caller, turn.params, revision, handover, self._talk(turn, waiting.tell if talks else None), check)
+        if not talks:
+            return await _while_connected(turn.exchange, call)
+        return await waiting.answer(_told(turn.request.id, call), turn.request.id) or STREAMED
+
+    def _first(self, turn: Turn) -> First:
+        """What a call is told before it becomes a task."""
+
+        async def first(tool: Tool, request: Message) -> Given | dict[str, Any]:
+            talking = self._talk(turn, None)
+            if tool.asks_first:
+                return await self._calls.first(tool, request, turn.caller, talking)
+            return await talking.given(tool.path, request)
+
+        return first
+
+    async def _of_family(self, turn: Turn) -> Any:
+        asked = Asked(turn.caller, turn.params, REVISIONS[turn.version], self._talk(turn, None))
+        return await _while_connected(turn.exchange, served(self._served[turn.request.method], asked))
+
+    def _talk(self, turn: Turn, tell: Tell | None) -> SealedTalk:
+        wanted = turn.params["_meta"].get(LOG_LEVEL_META)
+        ear = Ear(tell, progress_token(turn.params), None if wanted is None else level(wanted))
+        capabilities, revision = Capabilities.of(turn.capabilities), REVISIONS[turn.version]
+        return SealedTalk(self._seals, turn.caller, turn.params, capabilities, revision, ear)
 
     async def _listen(self, turn: Turn) -> Any:
         assert self._subscriptions is not None
@@ -135,6 +182,10 @@ class Modern:
             await turn.caller.authenticate()
             raise missing()
         return REVISIONS[turn.version].result(await self._tasks.methods[turn.request.method](turn.caller, turn.params))
+
+
+async def _told(id_: jsonrpc.Id, call: Awaitable[Any]) -> bytes:
+    return jsonrpc.result(id_, await call)
 
 
 def unsupported(requested: str) -> Fault:

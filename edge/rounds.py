@@ -75,7 +75,7 @@ class Rounds:
     async def resume(self, asking: Round, tool: Tool, request: Message) -> dict[str, Any] | None:
         """The end of a call whose question was answered; None where this is no such call. Nothing is filed again."""
         sealed = asking.params.get("requestState")
-        if sealed is None:
+        if sealed is None or tool.given is not None:  # state of a tool's own questions is opened where they are asked
             return None
         remembered = await self._open(asking, sealed, tool, request)
         word = _answer(asking.params.get("inputResponses"))

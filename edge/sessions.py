@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 import secrets
@@ -106,6 +107,8 @@ class Session:
     in_flight: dict[object, InFlight] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)
     parked: dict[tuple[str, str], Parked] = field(default_factory=dict)  # by task and key of the question
+    waiting: dict[str, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)  # questions of calls, by the id of our request
+    log_floor: int = 0  # the least severity that its client wants to hear of
 
     def owned_by(self, key: ApiKey) -> bool:
         """Whether this very key made the session. Another key of the same person did not."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
+from substrate.tools.v1.exchange_pb2 import Given
 
 from edge.call import Handover
 from edge.caller import Caller
@@ -25,6 +26,9 @@ from kit.errors import Refusal
 
 # What server/discover says of tasks.
 CAPABILITY: dict[str, Any] = {"extensions": {EXTENSION: {}}}
+
+# What a call is told before it is a task, or a result that asks for it.
+First = Callable[[Tool, Message], Awaitable[Given | dict[str, Any]]]
 
 
 def declared(capabilities: Mapping[str, Any]) -> bool:
@@ -46,13 +50,17 @@ class ExtensionTasks:
         methods: dict[str, Serve] = {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
         self.methods = {name: judged(serve) for name, serve in methods.items()}
 
-    def deferred(self, inner: Handover, caller: Caller, params: Mapping[str, Any], knows: bool, revision: Revision) -> Deferred:
+    def deferred(
+        self, inner: Handover, caller: Caller, params: Mapping[str, Any], knows: bool, revision: Revision, first: First
+    ) -> Deferred:
         """A call that may become a task."""
-        return Deferred(self, inner, caller, params, knows, revision)
+        return Deferred(self, inner, caller, params, knows, revision, first)
 
-    async def create(self, caller: Caller, params: Mapping[str, Any], tool: Tool, revision: Revision) -> dict[str, Any]:
+    async def create(
+        self, caller: Caller, params: Mapping[str, Any], tool: Tool, revision: Revision, given: Given | None
+    ) -> dict[str, Any]:
         """A new task. It is kept before its id is told."""
-        wanted = NewTask(tool.name, params.get("arguments", {}), revision.version)
+        wanted = NewTask(tool.name, params.get("arguments", {}), revision.version, given=given)
         return revision.result({"resultType": "task"} | (await self._service.create(caller, wanted)).of_extension())
 
     async def _get(self, caller: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,6 +107,7 @@ class Deferred:
     params: Mapping[str, Any]
     declared: bool
     revision: Revision
+    first: First
 
     async def resume(self, tool: Tool, request: Message) -> dict[str, Any] | None:
         """The new task in place of an answer; None where the call is answered at once."""
@@ -109,7 +118,8 @@ class Deferred:
         if not self.declared:
             await self.caller.authenticate()
             raise missing()
-        return await self.tasks.create(self.caller, self.params, tool, self.revision)
+        given = await self.first(tool, request) if tool.given is not None else None
+        return given if isinstance(given, dict) else await self.tasks.create(self.caller, self.params, tool, self.revision, given)
 
     async def offer(self, called: Called, receipt: bytes) -> dict[str, Any] | None:
         """A task has no receipt to put anything in place of."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from google.protobuf.message import Message
 
 from edge.revisions import REVISIONS, Revision
 from edge.routing_headers import Path
 from kit import actions
 from kit.catalogue import Catalogue, Tool
-from kit.decode import Decoder
+from kit.decode import Decoder, whole
 from kit.schema import Projector, Schema
 
 HEADER_KEYWORD = "x-mcp-header"
@@ -23,9 +24,9 @@ class Card:
     """All that is needed to show a tool and to call it."""
 
     tool: Tool
-    decode: Decoder
+    decode: Callable[[Mapping[str, Any]], Message]
     arguments: Schema
-    answer: Schema
+    answer: Schema | None  # None where the answer is free content
     mirrored: Mapping[Path, str]
 
 
@@ -35,6 +36,7 @@ class Toolbox:
 
     cards: Mapping[str, Card]
     listings: Mapping[str, orjson.Fragment]
+    addressed: Sequence[Card]  # those that have an address, whether they have a name or not
 
 
 def build(catalogue: Catalogue) -> Toolbox:
@@ -45,14 +47,17 @@ def build(catalogue: Catalogue) -> Toolbox:
         version: orjson.Fragment(orjson.dumps(revision.listed({"tools": [_shown(card, revision) for card in cards.values()]})))
         for version, revision in REVISIONS.items()
     }
-    return Toolbox(cards, lists)
+    addressed = [cards.get(tool.name) or _card(tool, projector) for tool in catalogue.by_path.values() if tool.resource]
+    return Toolbox(cards, lists, addressed)
 
 
 def _card(tool: Tool, projector: Projector) -> Card:
-    arguments = projector.arguments(tool.request)
+    told = orjson.loads(tool.arguments_schema) if tool.arguments_schema else None
+    arguments = told or projector.arguments(tool.request)
     if tool.handoff and not ("case_id" in tool.request.fields_by_name and {"status", "approval_id"} <= set(tool.response.fields_by_name)):
         raise ValueError(f"{tool.name}: a handoff needs case_id in the request, status and approval_id in the response")
-    return Card(tool, Decoder(tool.request), arguments, projector.answer(tool.response), dict(_mirrored(arguments, ())))
+    decode = whole if told else Decoder(tool.request)
+    return Card(tool, decode, arguments, None if tool.free else projector.answer(tool.response), dict(_mirrored(arguments, ())))
 
 
 def _mirrored(schema: Schema, path: Path) -> list[tuple[Path, str]]:
@@ -72,7 +77,7 @@ def _shown(card: Card, revision: Revision) -> dict[str, Any]:
     if revision.structured:
         shown["title"] = tool.title
     shown |= {"description": tool.description, "inputSchema": card.arguments}
-    if revision.structured:
+    if revision.structured and card.answer is not None:
         shown["outputSchema"] = card.answer
     shown["annotations"] = _annotations(tool)
     if revision.tasks:

@@ -8,6 +8,7 @@ from typing import Any
 
 from edge import jsonrpc, streams
 from edge.config import Timing
+from edge.errors import Fault
 from edge.http import Answer, Disconnected, Exchange, Header
 from edge.negotiation import Accepts
 from kit.errors import Refusal
@@ -60,3 +61,5 @@ def _told(working: asyncio.Task[bytes], id_: jsonrpc.Id) -> bytes:
         return working.result()
     except Refusal as refusal:
         return jsonrpc.error(id_, jsonrpc.INVALID_REQUEST, refusal.message)
+    except Fault as fault:
+        return jsonrpc.error(id_, fault.code, fault.message, fault.data)

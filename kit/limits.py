@@ -23,6 +23,10 @@ TOTP_STEPS_AROUND = 1
 UNDECIDED_PROPOSALS_PER_MATTER = 25
 PROPOSAL_LAPSES_DAYS = 30
 HANDOFF_LIVES_SECONDS = 600
+ROUND_LIVES_SECONDS = 600  # state that a client carries between the rounds of a call
+ASK_SECONDS = 300.0  # how long a session's client may take to answer a question of a tool
+ASK_ROUNDS_MAX = 10  # how often one call may ask
+ASKED_PER_SESSION_MAX = 25
 
 # Engines
 CITE_TEXT_MAX_CHARS = 200_000
@@ -210,3 +214,7 @@ STORE_SECONDS = 5.0  # one step of a conversation with an object store
 # Loaders
 IMPORT_FILE_MAX_BYTES = 64 * 1024 * 1024
 PASSAGE_MAX_CHARS = 2_000
+
+# Resources and completions
+URI_MAX_CHARS = 512
+COMPLETIONS_MAX = 100

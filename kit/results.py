@@ -68,8 +68,12 @@ def answered(data: bytes, *, structured: bool = True) -> dict[str, Any]:
 
 def free(content: exchange_pb2.Content) -> dict[str, Any]:
     """Free content as a result: its blocks in order, and isError only where it failed."""
-    blocks = [_BLOCKS[str(block.WhichOneof("kind"))](block) for block in content.blocks]
-    return {"content": blocks} | ({"isError": True} if content.is_error else {})
+    return {"content": [block(part) for part in content.blocks]} | ({"isError": True} if content.is_error else {})
+
+
+def block(part: exchange_pb2.Block) -> dict[str, Any]:
+    """One block in the form of the protocol, the same in every revision."""
+    return _BLOCKS[str(part.WhichOneof("kind"))](part)
 
 
 def _media(kind: str, block: exchange_pb2.MediaBlock) -> dict[str, Any]:

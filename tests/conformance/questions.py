@@ -30,7 +30,7 @@ def sampling(prompt: str) -> tuple[str, Params]:
 
 
 ROOTS: tuple[str, Params] = ("roots/list", {})
-NAME = form("What is your name?", user_name={"type": "string"})
+NAME = form("What is your name?", name={"type": "string"})
 # The capability that each method needs.
 NEEDS = {"elicitation/create": "elicitation.form", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
@@ -65,13 +65,13 @@ def asks(
         found = usable(replies(request.given), questions)
         if missing := {key: asked for key, asked in questions.items() if key not in found}:
             return said.Content(asking=asking(missing, state))
-        return content(text(words(found)))
+        return said.Content() if request.given.asking_only else content(text(words(found)))
 
     return handler
 
 
 def _named(found: Replies) -> str:
-    return f"Hello, {(found['user_name'].get('content') or {}).get('user_name', 'stranger')}!"
+    return f"Hello, {(found['user_name'].get('content') or {}).get('name', 'stranger')}!"
 
 
 async def _sampling(request: Any, call: Call) -> Message:

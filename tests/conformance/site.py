@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 
 from edge import app as edge_app
-from edge.config import Backends, EdgeConfig, Handoff, Http, Timing
+from edge.config import Backends, EdgeConfig, Handoff, Http, Offers, Timing
 from edge.http import Receive, Scope, Send
 from kit import callers, catalogue, config, db, listener, server
 from kit.authority import Authority
@@ -117,9 +118,16 @@ async def _tasks(site: Site, auth: str, reads: str) -> str:
     )
     here = tasks_program.assemble(settings, await site.pool("svc_tasks"), site.tools, f"suite:{os.getpid()}:{secrets.token_hex(8)}")
     site.stack.push_async_callback(here.close)
+    listening = asyncio.create_task(here.news.listen())
+    site.stack.push_async_callback(_cancelled, listening)
     here.worker.start()
     site.stack.push_async_callback(here.worker.stop, 1.0)
     return await site.serve("tasks", {TASKS: (here.service.methods(), here.authority, True)})
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 class WithKey:
@@ -142,7 +150,9 @@ async def serving(database: Database, folder: Path) -> AsyncIterator[str]:
     keys = folder / "state.keys"
     keys.write_text(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=") + "\n", encoding="utf-8")
     async with AsyncExitStack() as stack:
-        site = Site(database, folder, stack, catalogue.load(ROOT))
+        product, fixture = catalogue.load(), catalogue.load(ROOT)
+        tools = replace(fixture, by_path=product.by_path | fixture.by_path)
+        site = Site(database, folder, stack, tools)
         auth, key = await _auth(site)
         reads = await _fixture(site, auth)
         backends = Backends(auth, reads, "", await _tasks(site, auth, reads))
@@ -150,13 +160,12 @@ async def serving(database: Database, folder: Path) -> AsyncIterator[str]:
         port = listener.address(sock).rpartition(":")[2]
         url = f"http://localhost:{port}"
         http = Http(listen="127.0.0.1:0", allowed_origins=(url, f"http://127.0.0.1:{port}"))
-        edge = edge_app.build(EdgeConfig(http, site.tls("edge"), backends, Handoff(state_keys_file=str(keys))), site.tools, url, Timing())
+        settings = EdgeConfig(http, site.tls("edge"), backends, Handoff(state_keys_file=str(keys)), Offers("reads", "reads"))
+        edge = edge_app.build(settings, fixture, url, Timing())
         yield await _listening(stack, edge, sock, key, f"{url}/mcp")
 
 
 async def _listening(stack: AsyncExitStack, edge: edge_app.Edge, sock: Any, key: str, url: str) -> str:
-    import asyncio
-
     started = asyncio.Event()
     app: Any = WithKey(edge.app, key)
     uvicorn = listener.Listener(listener.configured(app, Timing()), started.set, edge.end_streams)

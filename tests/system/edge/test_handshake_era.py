@@ -27,7 +27,7 @@ def test_initialize_offers_the_newest_handshake_revision_for_any_other(wire: Wir
 def test_initialize_says_who_serves_what_it_can_do_and_how_to_read_answers(wire: Wire) -> None:
     result = wire.call("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}).json()["result"]
     assert result["serverInfo"] == {"name": "verified-substrate", "version": VERSION, "title": "Verified substrate"}
-    assert result["capabilities"] == {"tools": {}}
+    assert result["capabilities"] == {"tools": {}, "logging": {}, "resources": {}}
     assert "verification_status" in result["instructions"]
 
 
@@ -94,9 +94,9 @@ def test_a_response_nobody_waits_for_is_not_accepted(legacy: Wire) -> None:
     "method",
     [
         "prompts/list",
-        "resources/list",
+        "resources/subscribe",
         "tasks/list",
-        "logging/setLevel",
+        "roots/list",
         "completion/complete",
         "subscriptions/x",
         "Ping",

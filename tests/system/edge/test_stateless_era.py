@@ -24,7 +24,7 @@ def encoded(text: str) -> str:
 def test_discovery_lists_every_revision_and_only_what_is_served(wire: Wire) -> None:
     result = wire.modern_result("server/discover")
     assert result["supportedVersions"] == ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]
-    assert result["capabilities"] == {"tools": {}}
+    assert result["capabilities"] == {"tools": {}, "resources": {}}
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
     assert result["_meta"][f"{META}serverInfo"]["name"] == "verified-substrate"
 
