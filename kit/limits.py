@@ -153,6 +153,7 @@ TASK_ATTEMPTS_MAX = 5  # a read is begun this often where workers die or a servi
 TASK_RETRY_SECONDS = 2.0  # before a read that a service did not answer is begun again; grows with the attempts
 TASK_LEASE_SECONDS = 15.0  # how long a worker holds a task without a word
 TASK_SWEEP_SECONDS = 5.0  # how often a worker looks for what nobody announced
+TASK_STOP_SECONDS = 2.0  # how long a worker that stops lets calls come to their end before it gives them back
 TASK_PURGE_MAX = 500  # rows taken away in one look
 TASK_RESULT_MAX_BYTES = 6 * 1024 * 1024
 TASK_QUESTIONS_MAX = 20  # that a tool asks at once
