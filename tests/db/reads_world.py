@@ -31,7 +31,7 @@ Ask = Callable[..., Awaitable[dict[str, Any]]]
 _ALL = edge_tools.build(catalogue.load())
 # The tools that reads serves; proposals answers for its own.
 TOOLBOX = replace(_ALL, cards={n: c for n, c in _ALL.cards.items() if c.tool.service.startswith("substrate.reads.")})
-VALIDATORS = {name: jsonschema_rs.validator_for(card.answer) for name, card in TOOLBOX.cards.items()}
+VALIDATORS = {name: jsonschema_rs.validator_for(card.answer) for name, card in TOOLBOX.cards.items() if card.answer is not None}
 FIRM, CLIENT_SAFE = auth_pb.CREDENTIAL_CLASS_FIRM, auth_pb.CREDENTIAL_CLASS_CLIENT_SAFE
 WORDS = ("unknown", "ungrounded", "grounded", "verified")
 
