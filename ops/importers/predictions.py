@@ -17,9 +17,14 @@ _NAMESPACE = uuid.UUID("0f0c5a1e-6f0e-5d0b-9d57-1d5d6b0c9a44")
 def rows(file: File, matters: Mapping[str, str], recorded_by: str) -> list[dict[str, Any]]:
     """The ledger's rows: each prediction, and behind it in time what came of it."""
     given = json.loads(file.text())
-    found = [row for entry in given["predictions"] for row in _pair(entry, matters, recorded_by)]
-    if not found:
+    if not given["predictions"]:
         raise ImportFailure(f"{file.name} holds no prediction.")
+    return made(given["predictions"], matters, recorded_by)
+
+
+def made(entries: list[dict[str, Any]], matters: Mapping[str, str], recorded_by: str) -> list[dict[str, Any]]:
+    """The rows of these predictions, in the order of time."""
+    found = [row for entry in entries for row in _pair(entry, matters, recorded_by)]
     return sorted(found, key=lambda r: (r["at"], r["id"]))
 
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import pypdfium2
 
+from kit import limits
 from ops.importers import loadfile
 from ops.importers.assemble import Index
 from ops.importers.library import Library
 from ops.importers.loadfile import LoadFile, Member
 from ops.importers.pages import File, ImportFailure
 from ops.importers.rows import Source
-
-_MEMBERS_MAX = 500  # the table keeps so many; the row count has the whole
 
 
 def numbers(library: Library, imports: list[Index]) -> dict[str, Member]:
@@ -77,7 +76,7 @@ def _members(library: Library, import_id: str, read: LoadFile) -> int:
     by_title = {title: p for p in library.papers.values() for title in (p.title,)}
     seen: set[str] = set()
     matched = 0
-    for position, member in enumerate(read.members[:_MEMBERS_MAX], 1):
+    for position, member in enumerate(read.members[: limits.IMPORT_MEMBERS_MAX], 1):
         paper = by_title.get(member.title or "") or by_title.get(f"{member.title}, {member.date}")
         match = "duplicate" if member.bates_begin in seen else "matched" if paper else "unmatched"
         seen.add(member.bates_begin)

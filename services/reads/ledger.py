@@ -13,7 +13,10 @@ from kit.db import Record
 from services.reads.engines import calibration
 from services.reads.engines.calibration import ChainVerdict, Graded, Link, Summary
 
-ROW_LIMIT = {"row_limit": limits.LEDGER_ROWS_MAX + 1}
+
+def row_limit() -> dict[str, int]:
+    """How many rows are asked for: one more than are used, to see whether there are more."""
+    return {"row_limit": limits.LEDGER_ROWS_MAX + 1}
 
 
 def is_truncated(rows: Sequence[Record]) -> bool:

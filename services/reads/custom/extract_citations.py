@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import bisect
 from collections.abc import Sequence
 from typing import Any
@@ -45,7 +46,7 @@ class _Pages:
 
 def _items(response: Any, found: Extraction, pages: _Pages | None) -> list[Item]:
     items = []
-    for each in found.citations:
+    for each in found.citations[: limits.CITES_SHOWN_MAX]:
         made = response.citations.add(kind=each.kind, text=each.text, start=each.start, reported=[r.text for r in each.reported])
         made.verification_status = common.VERIFICATION_STATUS_UNKNOWN
         if each.authority is not None:
@@ -68,7 +69,9 @@ def _notes(found: Extraction, pages: _Pages | None) -> list[str]:
         many = len(found.not_parsed)
         notes.append(f"{many} cite-like {'string was' if many == 1 else 'strings were'} not parsed, so this list is not complete.")
     if found.truncated:
-        notes.append(f"Only the first {limits.CITE_TEXT_MAX_CHARS} characters were read.")
+        notes.append("The text is longer, or holds more cites, than one answer takes in: its end was not read.")
+    if len(found.citations) > limits.CITES_SHOWN_MAX:
+        notes.append(f"Only the first {limits.CITES_SHOWN_MAX} of {len(found.citations)} cites are in this answer.")
     if pages is not None and any(r["ocr"] for r in pages.rows):
         notes.append("The text was read off pictures by machine, which gets letters wrong: cites can be missing for that.")
     return notes
@@ -87,7 +90,8 @@ async def answer(tool: Tool, engine: Engine, stores: Stores, request: Any, call:
             return reading.attest(response, request, [], found, [NO_TEXT if found.rows else NO_DOCUMENT])
         if found.unreadable is not None:
             return reading.attest(response, request, [], found)
-    parsed = citations.extract(request.text if pages is None else pages.text)
+    # In a thread: a long text takes seconds, and other calls are waiting.
+    parsed = await asyncio.to_thread(citations.extract, request.text if pages is None else pages.text)
     items = _items(response, parsed, pages)
     response.count, response.authority_count = len(items), len(parsed.authorities)
     response.not_parsed_count = len(parsed.not_parsed)

@@ -51,7 +51,7 @@ async def answer(tool: Tool, engine: Engine, stores: Stores, request: Any, call:
         return reading.attest(response, request, [], found)
     items = [_item(response, row) for row in found.rows]
     response.count, response.open_count = len(items), sum(row["happened"] is None for row in found.rows)
-    links = await whole.find(request, call, ledger.ROW_LIMIT)
+    links = await whole.find(request, call, ledger.row_limit())
     if links.unreadable is not None:
         response.summary_withheld = "The ledger could not be read as a whole."
         return reading.attest(response, request, items, found, [links.unreadable])

@@ -27,7 +27,7 @@ async def answer(tool: Tool, engine: Engine, stores: Stores, request: Any, call:
     """The chain, recomputed."""
     del engine
     reading = stores.readings[tool.name]
-    found = await reading.find(request, call, ledger.ROW_LIMIT)
+    found = await reading.find(request, call, ledger.row_limit())
     response = pb.VerifyLedgerChainResponse()
     if found.unreadable is not None or not found.rows:
         return reading.attest(response, request, [], found)

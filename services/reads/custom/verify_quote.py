@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from google.protobuf.message import Message
@@ -53,7 +54,7 @@ async def answer(tool: Tool, engine: Engine, stores: Stores, request: Any, call:
         return reading.attest(response, request, [], found, () if found.unreadable else [NO_DOCUMENT])
     by_page = {row["page_number"]: row for row in found.rows if row["page_number"] is not None}
     pages = {n: PageText(n, row["text"], row["ocr"]) for n, row in by_page.items()}
-    verdict = quotes.check(request.quote, pages, cited)
+    verdict = await asyncio.to_thread(quotes.check, request.quote, pages, cited)  # a long document takes a while, and other calls wait
     first, check = found.rows[0], response.check
     check.result, check.document_title, check.document_id = verdict.result, first["title"], first["document_id"]
     check.verification_status = status_from_word(_STATUS[verdict.result])

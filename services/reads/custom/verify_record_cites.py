@@ -9,6 +9,7 @@ import orjson
 from google.protobuf.message import Message
 from substrate.reads.v1 import record_checks_pb2 as pb
 
+from kit import limits
 from kit.attestation import Item, status_from_word
 from kit.catalogue import Tool
 from kit.db import Record
@@ -61,7 +62,9 @@ async def answer(tool: Tool, engine: Engine, stores: Stores, request: Any, call:
     ledgers = [held(row) for row in found.rows]
     when = {row["provenance_id"]: row["as_of"] for row in found.rows}
     oldest = min((w for w in when.values() if w is not None), default=found.refreshed)
-    items = [_item(response, record_cites.check(c, ledgers), when, oldest) for c in record_cites.find(request.text)]
+    cites = record_cites.find(request.text)
+    items = [_item(response, record_cites.check(c, ledgers), when, oldest) for c in cites[: limits.CITES_SHOWN_MAX]]
     response.count = len(items)
-    notes = [f"{i.message.text}: {i.message.why}." for i in items if i.message.why]  # type: ignore[attr-defined]
+    notes = [f"Only the first {len(items)} of {len(cites)} cites were looked up."] if len(cites) > len(items) else []
+    notes += [f"{i.message.text}: {i.message.why}." for i in items if i.message.why]  # type: ignore[attr-defined]
     return reading.attest(response, request, items, found, notes if items else [NOTHING_FOUND])

@@ -6,6 +6,8 @@ are folded and short forms resolved here. A reader gets what was found and what 
 
 from __future__ import annotations
 
+import bisect
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +18,8 @@ from eyecite.models import CaseCitation, FullCaseCitation, FullCitation, FullLaw
 
 from kit import limits
 
+# eyecite logs the text it stumbles over, which is matter text: none of it belongs in a log.
+logging.getLogger("eyecite").setLevel(logging.CRITICAL + 1)
 # What a reader's eye takes for a cite: a volume or year, a reporter with a full stop or a known word in it, and a page or serial number.
 _LOOKS_LIKE_A_CITE = re.compile(
     r"\b\d{1,4}\s+(?:[A-Z][A-Za-z]*\.\s?(?:[A-Z0-9][A-Za-z0-9]*\.?\s?){0,4}|(?:WL|LEXIS|[A-Z]{2}(?:\s+App)?(?:\s*\([^)\n]{1,6}\))?)\s+)\d{2,9}(?:-[A-Z])?\b"
@@ -23,6 +27,7 @@ _LOOKS_LIKE_A_CITE = re.compile(
 _NOT_A_CITE = re.compile(
     r"^\d{1,4}\s+(?:a\.?m|p\.?m|No|Nos|Ex|Pp|Vol|Sec|St|Ave|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.", re.IGNORECASE
 )
+_STRETCH, _AROUND = 8_000, 500
 _PIN = re.compile(r"\d+(?:\s?[-–]\s?\d+)?|\([^\s]+\)")
 _SPACES = re.compile(r"[\s_]+")
 
@@ -70,11 +75,34 @@ class Extraction:
 def extract(text: str) -> Extraction:
     """Every citation of a text, in order. Only the first CITE_TEXT_MAX_CHARS are read."""
     read, places = _on_one_line(text[: limits.CITE_TEXT_MAX_CHARS])
-    found: list[Any] = sorted(get_citations(read), key=_begins)
-    mentions = _folded(read, found)
+    found, end = _mentions(read)
+    read, mentions = read[:end], _folded(read, found)
     left = _not_parsed(read, [(c.start, c.end) for c in mentions])
     citations, authorities = _resolved([replace(c, start=places[c.start], end=places[c.end - 1] + 1) for c in mentions])
-    return Extraction(tuple(citations), tuple(authorities), left, len(text) > limits.CITE_TEXT_MAX_CHARS)
+    return Extraction(tuple(citations), tuple(authorities), left, end < len(places) or len(text) > limits.CITE_TEXT_MAX_CHARS)
+
+
+def _mentions(text: str) -> tuple[list[Citation], int]:
+    """The mentions of a text, and where reading ended: a text with more of them than anybody writes is not read to its end."""
+    found: list[Citation] = []
+    for at in range(0, len(text), _STRETCH):
+        found += _stretch(text, at)
+        if len(found) > limits.CITES_READ_MAX:
+            return found, min(at + _STRETCH, len(text))
+    return found, len(text)
+
+
+def _stretch(text: str, at: int) -> list[Citation]:
+    """The mentions that begin in one stretch of a text. It is read with some text around it, where names and years stand.
+
+    eyecite takes time by the square of the cites it is given: stretches keep a text that is full of them from holding everybody up."""
+    first = max(0, at - _AROUND)
+    window = text[first : at + _STRETCH + _AROUND]
+    if not window.strip():
+        return []
+    found: list[Any] = sorted(get_citations(window), key=_begins)
+    made = [m for each in found if (m := _mention(window, each)) is not None]
+    return [replace(m, start=m.start + first, end=m.end + first) for m in made if at <= m.start + first < at + _STRETCH]
 
 
 def _begins(found: Any) -> int:
@@ -96,13 +124,10 @@ def _on_one_line(text: str) -> tuple[str, list[int]]:
     return "".join(letters), places
 
 
-def _folded(text: str, found: Sequence[Any]) -> list[Citation]:
+def _folded(text: str, found: Sequence[Citation]) -> list[Citation]:
     """Mentions, with the cites of one string of parallel cites made one."""
     mentions: list[Citation] = []
-    for each in found:
-        made = _mention(text, each)
-        if made is None:
-            continue
+    for made in found:
         before = mentions[-1] if mentions else None
         if before is not None and made.kind == before.kind == "case" and _same_string(text, before, made):
             mentions[-1] = replace(
@@ -220,8 +245,11 @@ def words(name: str | None) -> frozenset[str]:
 def _not_parsed(text: str, parsed: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     """Strings that look like a cite and lie in none that was parsed."""
     left = []
+    starts = [start for start, _ in parsed]
     for found in _LOOKS_LIKE_A_CITE.finditer(text):
-        inside = any(start < found.end() and found.start() < end for start, end in parsed)
+        # Mentions stand in order and apart, so only the last that begins before the end of the string can overlap it.
+        before = bisect.bisect_left(starts, found.end()) - 1
+        inside = before >= 0 and parsed[before][1] > found.start()
         if not inside and not _NOT_A_CITE.match(found[0]) and not _numbers_of_lines(found[0]):
             left.append(_SPACES.sub(" ", found[0]))
     return tuple(left)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 TABLE_AS_OF = "2026-11-01"
+LAST_YEAR = 2100
 _STATUTE = "5 U.S.C. § 6103(a)"
 
 

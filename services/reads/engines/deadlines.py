@@ -81,6 +81,8 @@ class _Calendar:
 def compute(question: Question) -> Answer:
     """The last day of a period, with every step."""
     version = court_days.version_on(question.trigger)
+    if question.trigger.year > court_days.LAST_YEAR:
+        raise CannotCompute(f"nobody knows the holidays of a year after {court_days.LAST_YEAR}")
     if version is None:
         raise CannotCompute(f"no version of Rule 6 from before {court_days.VERSIONS[0].valid_from} is held here")
     if question.backward and not version.backward:
