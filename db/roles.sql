@@ -179,3 +179,11 @@ BEGIN
 END $$;
 DROP POLICY IF EXISTS producible_carried_out ON record.documents;
 CREATE POLICY producible_carried_out ON record.documents AS RESTRICTIVE FOR SELECT TO svc_executor USING (record.producible(privilege_class, reviewed_at));
+
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+-- firm: what holds for the whole firm and no one matter. reads takes it from here; only the operator's commands write it.
+-- ---------------------------------------------------------------------------------------------------------------------------------------
+REVOKE ALL ON SCHEMA firm FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA firm FROM PUBLIC, svc_reads;
+GRANT USAGE ON SCHEMA firm TO svc_reads;
+GRANT SELECT ON firm.prompt_editions TO svc_reads;

@@ -107,9 +107,7 @@ HANDOFF_RECEIPT_MAX_BYTES = 64 * 1024  # of a receipt that a client carries for 
 TASK_WAIT_SECONDS = 30.0  # one wait for the end of a task; a client's own wait is made of these
 TASK_WAIT_PAUSE_SECONDS = 0.25  # between two waits where the one before ended early
 TASK_WAIT_AWAY_SECONDS = 30.0  # how long a client that waits is kept while nobody can say how its task stands
-TASK_WAITS_PER_KEY_MAX = 100  # waits for the ends of tasks at once; beyond it a client polls
 TASK_FOLLOWED_MAX = 500  # sessions that are told of their tasks; beyond it clients poll
-TASK_FOLLOWED_PER_KEY_MAX = 20
 TASK_EARLY_MAX = 100  # tasks of a session that end before their client knows of them
 TASK_FOLLOW_PAUSE_SECONDS = 0.5  # before a stream of news that broke off is opened again; grows
 TASK_ASK_PAUSE_SECONDS = 1.0  # between two looks at a task that waits for its client
@@ -157,7 +155,6 @@ TASK_ATTEMPTS_MAX = 5  # a read is begun this often where workers die or a servi
 TASK_RETRY_SECONDS = 2.0  # before a read that a service did not answer is begun again; grows with the attempts
 TASK_LEASE_SECONDS = 15.0  # how long a worker holds a task without a word
 TASK_SWEEP_SECONDS = 5.0  # how often a worker looks for what nobody announced
-TASK_STOP_SECONDS = 2.0  # how long a worker that stops lets calls come to their end before it gives them back
 TASK_PURGE_MAX = 500  # rows taken away in one look
 TASK_RESULT_MAX_BYTES = 6 * 1024 * 1024
 TASK_QUESTIONS_MAX = 20  # that a tool asks at once
@@ -223,3 +220,7 @@ PASSAGE_MAX_CHARS = 2_000
 # Resources and completions
 URI_MAX_CHARS = 512
 COMPLETIONS_MAX = 100
+
+# Prompts
+PROMPT_TEXT_MAX_BYTES = 32 * 1024
+PROMPT_ARGUMENT_MAX_BYTES = 128 * 1024  # a whole draft may be given

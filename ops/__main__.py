@@ -16,6 +16,7 @@ COMMANDS = {
     "tools": ("ops.tools", "list the tools, or explain one"),
     "keys": ("ops.keys", "create, list and revoke API keys"),
     "people": ("ops.people", "people, their matters and ethical screens"),
+    "prompts": ("ops.prompts", "the published prompts, and the firm's own texts for them"),
     "proposals": ("ops.proposals", "what was proposed, decided and carried out"),
     "serve": ("ops.serve", "run one program in the foreground"),
     "migrate": ("ops.migrate", "bring a database to the current schema"),

@@ -28,6 +28,7 @@ def sections(program: Program, data: DataDir, listen: str, addresses: Mapping[st
         found["server"] = {"listen": listen, "ready_file": ready, "reflection": True}
     if program.name == "edge":
         found["backends"] = {name: addresses[name] for name in program.needs if name != "approvals"}
+        found["offers"] = {"prompts": "reads"}
         found["handoff"] = {"approvals_url": f"http://{addresses['approvals']}", "state_keys_file": str(data.state_keys)}
     elif "auth" in program.needs:
         found["auth"] = {"address": addresses["auth"]}

@@ -58,6 +58,7 @@ def explain(tool: catalogue.Tool, comments: dict[str, str]) -> Iterator[str]:
         "SQL": _sql(tool),
         "resource": tool.resource or "none",
         "leads to a person": "yes" if tool.handoff else "no",
+        "asks": "before it becomes a task" if tool.asks_first else "while it is answered, if at all",
         "arguments": "as its own JSON Schema says" if tool.arguments_schema else "as listed below",
     }
     yield tool.name

@@ -14,7 +14,7 @@ from kit.object_store import StoreConfig, open_store
 from kit.program import main
 from kit.sealed_credentials import read_key
 from kit.server import GrpcProgram, Handler
-from services.reads import custom, paid, tool
+from services.reads import custom, paid, prompts, tool
 from services.reads.engine import Engine
 from services.reads.reading import Reading
 from services.reads.thinking import Thinking
@@ -102,6 +102,7 @@ async def run(settings: ReadsConfig) -> None:
     program = GrpcProgram(settings.server, settings.tls, callers.load("reads"), db.explain)
     for service, methods in (await handlers(engine, catalogue.load(), thinking)).items():
         program.add(service, methods, authority)
+    program.add(prompts.SERVICE, prompts.Prompts(database).handlers(), authority)
     await program.serve(engine.ready)
     await credentials.close_channel()
     await authority.close()

@@ -106,5 +106,17 @@ def test_images_hold_files_that_exist() -> None:
 
 
 def test_the_options_of_a_tool_are_those_that_explain_shows() -> None:
-    shown = {"name", "title", "scope", "cost", "client_safe", "task_support", "rate_lane", "resource", "handoff", "arguments_schema"}
+    shown = {
+        "name",
+        "title",
+        "scope",
+        "cost",
+        "client_safe",
+        "task_support",
+        "rate_lane",
+        "resource",
+        "handoff",
+        "arguments_schema",
+        "asks_first",
+    }
     assert set(tools_pb2.ToolOptions.DESCRIPTOR.fields_by_name) == shown
