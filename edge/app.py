@@ -93,8 +93,8 @@ def build(
     links = LinkRequests(handoffs, memory, now, timing.handoff_pause_seconds) if handoffs else None
     ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if settings.handoff.state_keys_file else None
     kept = TaskService(method, stream, timing.task_away_seconds) if settings.backends.tasks else None
-    tasks = SessionTasks(kept, TaskNews(kept, memory, timing.task_pause_seconds)) if kept else None
-    deferred, subscriptions = (ExtensionTasks(kept), Subscriptions(kept, timing)) if kept else (None, None)
+    tasks = SessionTasks(kept, TaskNews(kept, memory, timing.task_pause_seconds), calls) if kept else None
+    deferred, subscriptions = (ExtensionTasks(kept, calls), Subscriptions(kept, timing)) if kept else (None, None)
     seals = Seals(ring, public_url, clock)
     modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock), seals, timing, families, deferred, subscriptions)
     legacy = Legacy(toolbox, calls, memory, now, timing, families, links, tasks)

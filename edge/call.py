@@ -79,6 +79,23 @@ class ToolCalls:
         data = orjson.dumps(card.tool.encode(answer))
         return await self._offered(handover, Called(card.tool, request, answer), data) or revision.called(data)
 
+    async def asked_first(self, tool: Tool, request: Message, caller: Caller, talking: Talk) -> exchange_pb2.Given | Result | None:
+        """All that a tool is told besides its arguments before it becomes a task, or the result that asks for more of it."""
+        if tool.given is None:
+            return None
+        given = await talking.given(tool.path, request)
+        while tool.asks_first:
+            given.asking_only = True
+            asking = talk.asked("asking" if tool.streams else tool.asking, await self._once(tool, request, given, caller, talking))
+            given.asking_only = False
+            if asking is None:
+                break
+            told = await talking.ask(tool.path, request, asking)
+            if isinstance(told, dict):
+                return told
+            given = told
+        return given
+
     async def answer(self, tool: Tool, request: Message, caller: Caller, talking: Talk) -> Message | Result:
         """The answer of a tool, or the result that its talk with the client ends in for now."""
         given = await talking.given(tool.path, request) if tool.given is not None else None
@@ -87,20 +104,6 @@ class ToolCalls:
             asking = talk.asked("asking" if tool.streams else tool.asking, answer)
             if asking is None:
                 return answer
-            told = await talking.ask(tool.path, request, asking)
-            if isinstance(told, dict):
-                return told
-            given = told
-
-    async def first(self, tool: Tool, request: Message, caller: Caller, talking: Talk) -> exchange_pb2.Given | Result:
-        """What a call that will be a task is told before it is one: the answers that its tool wants, or the result that asks for them."""
-        given = await talking.given(tool.path, request)
-        while True:
-            given.asking_only = True
-            asking = talk.asked(tool.asking, await self._once(tool, request, given, caller, talking))
-            given.asking_only = False
-            if asking is None:
-                return given
             told = await talking.ask(tool.path, request, asking)
             if isinstance(told, dict):
                 return told

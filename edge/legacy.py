@@ -23,9 +23,8 @@ from edge.negotiation import Accepts
 from edge.revisions import REVISIONS, Revision
 from edge.session_talk import SessionTalk
 from edge.sessions import Capabilities, Session
-from edge.talk import Ear, level, progress_token
-from edge.task_questions import Tell
-from edge.task_sessions import CAPABILITY, WAITS, SessionTasks
+from edge.talk import Ear, Tell, level, progress_token
+from edge.task_sessions import CAPABILITY, WAITS, Augmented, SessionTasks
 from edge.tools import Toolbox
 from edge.waiting import Waiting
 from kit import limits
@@ -256,7 +255,7 @@ class Legacy:
         revision, talking = REVISIONS[turn.session.version], self._talk(turn)
         if self._tasks is None or not revision.tasks:
             return await self._calls.call(turn.caller, turn.params, revision, turn, talking)
-        call = self._tasks.augmented(turn, turn.session, turn.caller, turn.params)
+        call = Augmented(self._tasks, turn, turn.session, turn.caller, turn.params, talking)
         return call.checked(await self._calls.call(turn.caller, turn.params, revision, call, talking))
 
     def _offered(self, revision: Revision) -> dict[str, Any]:

@@ -7,9 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.message import Message
-from substrate.tools.v1.exchange_pb2 import Given
-
 from edge import eras, identity, jsonrpc, routing_headers, streams
 from edge.call import Handover, ToolCalls
 from edge.caller import Caller
@@ -24,10 +21,9 @@ from edge.sealed_talk import SealedTalk, Seals
 from edge.sessions import Capabilities
 from edge.subscriptions import Subscriptions
 from edge.talk import LOG_LEVEL_META, Ear, Tell, level, progress_token
-from edge.task_extension import CAPABILITY, ExtensionTasks, First, declared, missing
+from edge.task_extension import CAPABILITY, Deferred, ExtensionTasks, declared, missing
 from edge.tools import Card, Toolbox
 from edge.waiting import Waiting
-from kit.catalogue import Tool
 
 STREAMED = object()  # what a method returns whose answer is out already
 CAPABILITIES_META = "io.modelcontextprotocol/clientCapabilities"
@@ -135,28 +131,17 @@ class Modern:
             routing_headers.check_arguments(turn.exchange.headers, card.mirrored, arguments)
 
         revision = REVISIONS[turn.version]
+        waiting = Waiting(turn.exchange, turn.accepts, self._timing, turn.extra)
+        talks = turn.accepts.sse and self._calls.talks(turn.params.get("name"))
+        talking = self._talk(turn, waiting.tell if talks else None)
         round_ = self._rounds.of(turn.caller, turn.params, turn.capabilities, revision)
         handover: Handover = round_
         if self._tasks is not None:
-            knows = declared(turn.capabilities)
-            handover = self._tasks.deferred(round_, turn.caller, turn.params, knows, revision, self._first(turn))
-        waiting = Waiting(turn.exchange, turn.accepts, self._timing, turn.extra)
-        talks = turn.accepts.sse and self._calls.talks(turn.params.get("name"))
-        call = self._calls.call(turn.caller, turn.params, revision, handover, self._talk(turn, waiting.tell if talks else None), check)
+            handover = Deferred(self._tasks, round_, turn.caller, turn.params, declared(turn.capabilities), revision, talking)
+        call = self._calls.call(turn.caller, turn.params, revision, handover, talking, check)
         if not talks:
             return await _while_connected(turn.exchange, call)
         return await waiting.answer(_told(turn.request.id, call), turn.request.id) or STREAMED
-
-    def _first(self, turn: Turn) -> First:
-        """What a call is told before it becomes a task."""
-
-        async def first(tool: Tool, request: Message) -> Given | dict[str, Any]:
-            talking = self._talk(turn, None)
-            if tool.asks_first:
-                return await self._calls.first(tool, request, turn.caller, talking)
-            return await talking.given(tool.path, request)
-
-        return first
 
     async def _of_family(self, turn: Turn) -> Any:
         asked = Asked(turn.caller, turn.params, REVISIONS[turn.version], self._talk(turn, None))

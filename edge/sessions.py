@@ -71,17 +71,6 @@ class Capabilities:
     roots: bool = False
     tasks: bool = False
 
-    @property
-    def words(self) -> list[str]:
-        """As a service is told."""
-        able = {
-            "elicitation.form": self.elicitation_form,
-            "elicitation.url": self.elicitation_url,
-            "sampling": self.sampling,
-            "roots": self.roots,
-        }
-        return [word for word, can in able.items() if can]
-
     @classmethod
     def of(cls, declared: Mapping[str, Any]) -> Capabilities:
         """Reads what a client declares. A capability is an object; an elicitation without a mode means forms, as it did before modes."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
-from substrate.tools.v1.exchange_pb2 import Given
 
-from edge.call import Handover
+from edge.call import Handover, ToolCalls
 from edge.caller import Caller
 from edge.errors import MISSING_CAPABILITY, Fault, internal
 from edge.handoff import Called
 from edge.jsonrpc import INVALID_PARAMS
 from edge.revisions import Revision
+from edge.talk import Talk
 from edge.task_faults import Serve, judged, task_id_of
 from edge.task_service import NewTask, State, TaskService
 from edge.task_shapes import EXTENSION, as_complete
@@ -28,7 +28,6 @@ from kit.errors import Refusal
 CAPABILITY: dict[str, Any] = {"extensions": {EXTENSION: {}}}
 
 # What a call is told before it is a task, or a result that asks for it.
-First = Callable[[Tool, Message], Awaitable[Given | dict[str, Any]]]
 
 
 def declared(capabilities: Mapping[str, Any]) -> bool:
@@ -45,23 +44,18 @@ def missing() -> Fault:
 class ExtensionTasks:
     """Serves the extension's methods."""
 
-    def __init__(self, service: TaskService) -> None:
-        self._service = service
+    def __init__(self, service: TaskService, calls: ToolCalls) -> None:
+        self._service, self._calls = service, calls
         methods: dict[str, Serve] = {"tasks/get": self._get, "tasks/update": self._update, "tasks/cancel": self._cancel}
         self.methods = {name: judged(serve) for name, serve in methods.items()}
 
-    def deferred(
-        self, inner: Handover, caller: Caller, params: Mapping[str, Any], knows: bool, revision: Revision, first: First
-    ) -> Deferred:
-        """A call that may become a task."""
-        return Deferred(self, inner, caller, params, knows, revision, first)
-
-    async def create(
-        self, caller: Caller, params: Mapping[str, Any], tool: Tool, revision: Revision, given: Given | None
-    ) -> dict[str, Any]:
-        """A new task. It is kept before its id is told."""
-        wanted = NewTask(tool.name, params.get("arguments", {}), revision.version, given=given)
-        return revision.result({"resultType": "task"} | (await self._service.create(caller, wanted)).of_extension())
+    async def create(self, call: Deferred, tool: Tool, request: Message) -> dict[str, Any]:
+        """A new task, once what its tool asks first is told. It is kept before its id is told."""
+        given, revision = await self._calls.asked_first(tool, request, call.caller, call.talking), call.revision
+        if isinstance(given, dict):
+            return given
+        wanted = NewTask(tool.name, call.params.get("arguments", {}), revision.version, given=given)
+        return revision.result({"resultType": "task"} | (await self._service.create(call.caller, wanted)).of_extension())
 
     async def _get(self, caller: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
         return detailed(await self._service.get(caller, task_id_of(params)))
@@ -107,7 +101,7 @@ class Deferred:
     params: Mapping[str, Any]
     declared: bool
     revision: Revision
-    first: First
+    talking: Talk
 
     async def resume(self, tool: Tool, request: Message) -> dict[str, Any] | None:
         """The new task in place of an answer; None where the call is answered at once."""
@@ -118,8 +112,7 @@ class Deferred:
         if not self.declared:
             await self.caller.authenticate()
             raise missing()
-        given = await self.first(tool, request) if tool.given is not None else None
-        return given if isinstance(given, dict) else await self.tasks.create(self.caller, self.params, tool, self.revision, given)
+        return await self.tasks.create(self, tool, request)
 
     async def offer(self, called: Called, receipt: bytes) -> dict[str, Any] | None:
         """A task has no receipt to put anything in place of."""

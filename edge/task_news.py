@@ -84,7 +84,8 @@ class TaskNews:
         """Tells the session of the task from now on. Beyond a number of sessions nothing is told, and clients poll."""
         following = self._followed.get(session.id)
         if following is None:
-            if len(self._followed) >= limits.TASK_FOLLOWED_MAX:
+            own = sum(other.session.key_id == session.key_id for other in self._followed.values())
+            if len(self._followed) >= limits.TASK_FOLLOWED_MAX or own >= limits.TASK_FOLLOWED_PER_KEY_MAX:
                 return
             following = self._followed[session.id] = _Following(session, caller)
             following.work = asyncio.create_task(self._follow(following))

@@ -13,24 +13,18 @@ import orjson
 from edge import jsonrpc
 from edge.caller import Caller
 from edge.sessions import Capabilities, Parked, Session
+from edge.talk import Tell, needs, said
 from edge.task_service import State, TaskService
 from edge.task_shapes import related
 from kit import limits
 
-Tell = Callable[[bytes], Awaitable[None]]
-
 
 def can_be_asked(capabilities: Capabilities, question: Mapping[str, Any]) -> bool:
-    """Whether the client said that it can be asked this."""
-    match question.get("method"):
-        case "elicitation/create":
-            by_link = question.get("params", {}).get("mode") == "url"
-            return capabilities.elicitation_url if by_link else capabilities.elicitation_form
-        case "sampling/createMessage":
-            return capabilities.sampling
-        case "roots/list":
-            return capabilities.roots
-    return False
+    """Whether the client said that it can be asked this. What is no question of the protocol is asked of nobody."""
+    try:
+        return needs(question) in said(capabilities)
+    except ValueError:
+        return False
 
 
 @dataclass(slots=True, eq=False)

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
-from substrate.tools.v1.exchange_pb2 import Given
 
-from edge.call import Handover
+from edge.call import Handover, ToolCalls
 from edge.caller import Caller
 from edge.errors import Fault
 from edge.handoff import Called, final
-from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Response, is_id
+from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Response
 from edge.sessions import Session
+from edge.talk import Talk, Tell, progress_token
 from edge.task_faults import Serve, fault, judged, task_id_of
 from edge.task_news import TaskNews
-from edge.task_questions import Questions, Tell
-from edge.task_service import NewTask, TaskService
+from edge.task_questions import Questions
+from edge.task_service import NewTask, State, TaskService
 from edge.task_shapes import with_related
+from kit import limits
 from kit.catalogue import Tool
 from kit.errors import Refusal
 from kit.results import REFUSAL_META
@@ -38,8 +41,9 @@ _UNKNOWN_CURSOR = "Unknown cursor: it is the nextCursor of a list that this key 
 class SessionTasks:
     """Serves the era's methods. A task belongs to the key that made it, whatever session asks for it."""
 
-    def __init__(self, service: TaskService, news: TaskNews) -> None:
-        self._service, self.news = service, news
+    def __init__(self, service: TaskService, news: TaskNews, calls: ToolCalls) -> None:
+        self._service, self.news, self._calls = service, news, calls
+        self._waits: Counter[str] = Counter()
         methods: dict[str, Serve] = {"tasks/get": self._get, "tasks/list": self._list, "tasks/cancel": self._cancel}
         self._methods = {name: judged(serve) for name, serve in methods.items()}
 
@@ -66,23 +70,20 @@ class SessionTasks:
                 log.info("an answer was not taken", extra={"reason": refusal.code.name})
         return True
 
-    def augmented(self, inner: Handover, session: Session, caller: Caller, params: Mapping[str, Any]) -> Augmented:
-        """A call that may ask for a task."""
-        return Augmented(self, inner, session, caller, params)
-
-    async def create(self, session: Session, caller: Caller, params: Mapping[str, Any], tool: Tool) -> dict[str, Any]:
-        """A new task for a call that is well formed."""
+    async def create(self, call: Augmented, tool: Tool, request: Message) -> dict[str, Any]:
+        """A new task for a call that is well formed, once what its tool asks first is told."""
         wanted = NewTask(
             tool=tool.name,
-            arguments=params.get("arguments", {}),
-            revision=session.version,
-            ttl_ms=_ttl(params["task"]),
-            progress_token=_progress_token(params),
-            session=session.id,
-            given=Given(capabilities=session.capabilities.words) if tool.given is not None else None,
+            arguments=call.params.get("arguments", {}),
+            revision=call.session.version,
+            ttl_ms=_ttl(call.params["task"]),
+            progress_token=progress_token(call.params),
+            session=call.session.id,
         )
-        task = await self._service.create(caller, wanted)
-        self.news.follow(session, caller, task)
+        given = await self._calls.asked_first(tool, request, call.caller, call.talking)
+        assert not isinstance(given, dict)  # in a session what is asked is answered while the call goes on
+        task = await self._service.create(call.caller, replace(wanted, given=given))
+        self.news.follow(call.session, call.caller, task)
         said = f"{tool.title} runs as task {task.id}. Its answer is not here yet: tasks/result gives it when it is."
         return {"task": task.of_sessions(), "_meta": {IMMEDIATE: said}}
 
@@ -91,17 +92,33 @@ class SessionTasks:
 
     async def _result(self, session: Session, caller: Caller, params: Mapping[str, Any], tell: Tell | None) -> Any:
         task_id = task_id_of(params)
-        if tell is None:
-            ended = await self._service.ended(caller, task_id)
-        else:
-            questions = Questions(self._service, session, caller, task_id, tell)
-            try:
-                ended = await self._service.ended(caller, task_id, questions.ask)
-            finally:
-                questions.close()
+        with self._place(session.key_id):
+            ended = await self._ended(session, caller, task_id, tell)
         if ended.result is None:
             raise ended.error()
         return orjson.Fragment(with_related(ended.result, ended.task.id))
+
+    @contextmanager
+    def _place(self, key_id: str) -> Iterator[None]:
+        """One of the places in which a key may wait; whoever gets none can still ask how the task stands."""
+        if self._waits[key_id] >= limits.TASK_WAITS_PER_KEY_MAX:
+            raise Fault(INVALID_REQUEST, f"This key waits {limits.TASK_WAITS_PER_KEY_MAX} times already. Ask with tasks/get instead.")
+        self._waits[key_id] += 1
+        try:
+            yield
+        finally:
+            self._waits[key_id] -= 1
+            if not self._waits[key_id]:
+                del self._waits[key_id]
+
+    async def _ended(self, session: Session, caller: Caller, task_id: str, tell: Tell | None) -> State:
+        if tell is None:
+            return await self._service.ended(caller, task_id)
+        questions = Questions(self._service, session, caller, task_id, tell)
+        try:
+            return await self._service.ended(caller, task_id, questions.ask)
+        finally:
+            questions.close()
 
     async def _list(self, caller: Caller, params: Mapping[str, Any]) -> Any:
         cursor = params.get("cursor")
@@ -128,21 +145,22 @@ class Augmented:
     session: Session
     caller: Caller
     params: Mapping[str, Any]
+    talking: Talk
 
     async def resume(self, tool: Tool, request: Message) -> dict[str, Any] | None:
         """The new task in place of an answer; None where the call is answered as any other."""
         if self.params.get("task") is not None:
-            return await self._task(tool)
+            return await self._task(tool, request)
         if tool.task_support == "required":
             await self.caller.authenticate()
             raise Fault(METHOD_NOT_FOUND, f"{tool.name} runs as a task only: call it with params.task.")
         return await self.inner.resume(tool, request)
 
-    async def _task(self, tool: Tool) -> dict[str, Any]:
+    async def _task(self, tool: Tool, request: Message) -> dict[str, Any]:
         try:
             if tool.task_support == "forbidden":
                 raise Fault(METHOD_NOT_FOUND, f"{tool.name} does not run as a task: call it without params.task.")
-            return await self.tasks.create(self.session, self.caller, self.params, tool)
+            return await self.tasks.create(self, tool, request)
         except Fault:
             await self.caller.authenticate()
             raise
@@ -172,12 +190,3 @@ def _ttl(asked: Any) -> int | None:
     if isinstance(ttl, bool) or not isinstance(ttl, int) or ttl < 0:
         raise Fault(INVALID_PARAMS, "params.task.ttl must be a whole number of milliseconds, 0 or more.")
     return ttl
-
-
-def _progress_token(params: Mapping[str, Any]) -> str | int | None:
-    """What the client calls the progress of this call."""
-    meta = params.get("_meta")
-    token: Any = meta.get("progressToken") if isinstance(meta, dict) else None
-    if token is not None and not is_id(token):
-        raise Fault(INVALID_PARAMS, "params._meta.progressToken must be a string or an integer.")
-    return token if isinstance(token, str | int) else None

@@ -201,8 +201,8 @@ class GrpcProgram:
             except TimeoutError:
                 continue
 
-    async def serve(self, check: Callable[[], Awaitable[None]]) -> None:
-        """Serves until SIGTERM or SIGINT; a second one stops at once."""
+    async def serve(self, check: Callable[[], Awaitable[None]], on_stop: Callable[[], None] = lambda: None) -> None:
+        """Serves until SIGTERM or SIGINT; a second one stops at once. `on_stop` lets what waits be answered rather than cut off."""
         if self._config.reflection:
             reflection.enable_server_reflection([*self._names[1:], health.SERVICE_NAME, reflection.SERVICE_NAME], self._server)
         stopping = asyncio.Event()
@@ -217,6 +217,7 @@ class GrpcProgram:
         log.info("serving", extra={"port": self._port, "services": self._names[1:]})
         watching = asyncio.create_task(self._watch(check, stopping))
         await stopping.wait()
+        on_stop()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._server.stop(limits.SHUTDOWN_GRACE_SECONDS)
         await watching

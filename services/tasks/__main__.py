@@ -106,8 +106,14 @@ async def run(settings: TasksConfig, tools: catalogue.Catalogue | None = None) -
     program.add(server.NAME, here.service.methods(), here.authority, only_authenticate=True)
     listening = asyncio.create_task(here.news.listen())
     here.worker.start()
-    await program.serve(all_of(here.store.ready, here.worker.alive))
-    await here.worker.stop(limits.SHUTDOWN_GRACE_SECONDS)
+    ending: list[asyncio.Task[None]] = []
+
+    def stop() -> None:
+        here.news.close()
+        ending.append(asyncio.create_task(here.worker.stop(limits.TASK_STOP_SECONDS)))
+
+    await program.serve(all_of(here.store.ready, here.worker.alive), stop)
+    await asyncio.gather(*ending)
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
     await here.close()

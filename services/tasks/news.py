@@ -24,8 +24,14 @@ class News:
         self._dsn = dsn
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._count = 0
+        self.closing = False
         self.on_work: Callable[[], None] = _nobody
         self.on_let_go: Callable[[], None] = _nobody
+
+    def close(self) -> None:
+        """Nobody waits any more: each says what it knows, and is asked again elsewhere."""
+        self.closing = True
+        self._everybody()
 
     @property
     def count(self) -> int:

@@ -99,7 +99,7 @@ class TaskService:
                 told.clear()
                 one = await self._own(run_id, key_id)
                 left = until - self._now()
-                if one.terminal or left <= 0 or (one.status == "AWAITING_INPUT" and not request.through_input):
+                if one.terminal or left <= 0 or self._news.closing or (one.status == "AWAITING_INPUT" and not request.through_input):
                     break
                 await watch.told_within(told, min(left, limits.TASK_LOOK_SECONDS))
         await self._reviewed([one], key_id)

@@ -12,7 +12,7 @@ from substrate.tasks.v1 import task_service_pb2 as pb
 
 from kit import limits
 from kit.clock import Clock
-from kit.errors import unauthenticated
+from kit.errors import unauthenticated, unavailable
 from services.tasks import task
 from services.tasks.keys import Keys
 from services.tasks.news import ANY, News
@@ -21,6 +21,12 @@ from services.tasks.task import Kept
 
 PAUSE_SECONDS = 0.05  # news that follow each other more quickly are told as one
 SLACK = timedelta(seconds=60)  # between the clocks of this program and the database
+
+
+def going_on(news: News) -> None:
+    """Ends a stream of an instance that stops; whoever holds it opens it again elsewhere."""
+    if news.closing:
+        raise unavailable()
 
 
 async def told_within(told: asyncio.Event, seconds: float) -> None:
@@ -81,6 +87,7 @@ class Watch:
                 if not watched:
                     return
                 await told_within(told, limits.TASK_LOOK_SECONDS)
+                going_on(self._news)
                 await asyncio.sleep(PAUSE_SECONDS)
                 told.clear()
                 found = await self._allowed(watched)
@@ -109,6 +116,7 @@ class Watch:
                 async for message in self._news_of(one):
                     yield message
             await told_within(told, limits.TASK_LOOK_SECONDS)
+            going_on(self._news)
             await asyncio.sleep(PAUSE_SECONDS)
             told.clear()
             found = await current()

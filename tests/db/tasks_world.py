@@ -61,6 +61,10 @@ class Gate:
     begun: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     cancelled: int = 0
 
+    async def was_cancelled(self) -> bool:
+        """Whether a call was taken back."""
+        return self.cancelled > 0
+
     async def __call__(self, request: Any, call: Call) -> Message:
         self.begun.release()
         try:
@@ -178,6 +182,10 @@ class World:
             return await admin.fetch(statement, *values)
         finally:
             await admin.close()
+
+    async def empty(self, statement: str) -> bool:
+        """Whether a statement finds nothing."""
+        return not await self.sql(statement)
 
     @asynccontextmanager
     async def instance(self, *, worker: bool = True, **work: Any) -> AsyncIterator[Instance]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from kit.server import Call
 from services.tasks.progress import Notes, Progress
 from tests.cluster import Database
 from tests.db.tasks_world import Client, World, opened
+from tests.poll import until_async
 
 JOBS = "fixture.reads.v1.JobService"
 ASK = orjson.dumps({"mode": "form", "message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}})
@@ -82,6 +82,11 @@ async def asked(mine: Client, task_id: str) -> dict[str, Any]:
     return orjson.loads(answer.task.input_requests)  # type: ignore[no-any-return]
 
 
+async def asks(mine: Client, task_id: str, keys: set[str]) -> bool:
+    """Whether a task asks just this."""
+    return set(await asked(mine, task_id)) == keys
+
+
 async def update(mine: Client, task_id: str, responses: Any) -> pb.Task:
     """Answers."""
     request = pb.UpdateTaskRequest(task_id=task_id, responses=orjson.dumps(responses))
@@ -119,9 +124,7 @@ async def test_a_task_that_asks_waits_for_every_answer_and_goes_on_with_them(wor
         again = await update(mine, task.task_id, {"first": {"action": "decline"}})
         assert set(orjson.loads(again.input_requests)) == {"second"}
         await update(mine, task.task_id, {"second": {"action": "accept", "content": {"n": 2}}})
-        async with asyncio.timeout(10):
-            while set(await asked(mine, task.task_id)) != {"third"}:
-                await asyncio.sleep(0.01)
+        await until_async(lambda: asks(mine, task.task_id, {"third"}), "it asks again")
         await update(mine, task.task_id, {"third": {"x": 1}})
         ended = await mine.ended(task.task_id)
         late = await update(mine, task.task_id, {"third": {"x": 2}})

@@ -19,6 +19,7 @@ from kit.errors import Refusal
 from kit.server import Call
 from tests.cluster import Database
 from tests.db.tasks_world import TOOL, Client, Gate, World, opened
+from tests.poll import until_async
 
 CALL = Call("test", None)
 STATUS = "SELECT status, status_message FROM runs.agent_runs WHERE id = $1"
@@ -79,9 +80,7 @@ async def test_what_a_key_loses_stops_its_waiting_running_and_ended_tasks(world:
             assert await refusal_of(mine.page()) == expected
         else:
             assert not (await mine.page()).tasks
-        async with asyncio.timeout(10):
-            while await world.sql("SELECT 1 FROM runs.agent_runs WHERE status IN ('PENDING', 'RUNNING')"):
-                await asyncio.sleep(0.02)
+        await until_async(lambda: world.empty("SELECT 1 FROM runs.agent_runs WHERE status IN ('PENDING', 'RUNNING')"), "nothing runs")
         assert gate.cancelled == 1
         assert gate.begun.locked()  # the one that waited was never begun
         ((status, message),) = await world.sql(STATUS, running)

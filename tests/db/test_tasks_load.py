@@ -13,10 +13,11 @@ from substrate.tasks.v1 import task_service_pb2 as pb
 
 from kit import limits
 from kit.errors import Refusal, unavailable
-from services.tasks.news import News
+from services.tasks.__main__ import Instance as Parts
 from tests.cluster import Database
 from tests.db.tasks_processes import Instance, instances
 from tests.db.tasks_world import Client, Gate, World, opened
+from tests.poll import until_async
 
 KEYS, EACH, WAITERS, WAVES = 6, 84, 20, 3
 GROWTH_MIB_MAX = 12.0
@@ -26,6 +27,11 @@ GROWTH_MIB_MAX = 12.0
 async def world(database: Database, tmp_path: Path) -> AsyncIterator[World]:
     async with opened(database, tmp_path) as made:
         yield made
+
+
+async def waiting_are(here: Parts, count: int) -> bool:
+    """Whether so many calls wait."""
+    return here.news.count == count
 
 
 async def wave(world: World, one: Instance, clients: list[Client]) -> float:
@@ -127,17 +133,13 @@ async def test_more_calls_than_may_wait_are_told_to_come_back(world: World, monk
         mine = await world.client()
         task = await mine.create()
         waiting = [asyncio.create_task(mine.ended(task.task_id)) for _ in range(2)]
-        async with asyncio.timeout(5):
-            while here.news.count < 2:
-                await asyncio.sleep(0.01)
+        await until_async(lambda: waiting_are(here, 2), "two wait")
         with pytest.raises(Refusal) as refused:
             await mine.ended(task.task_id)
         assert refused.value.reason == unavailable().reason
         await mine.cancel(task.task_id)
         assert {(await one).task.status for one in waiting} == {pb.RUN_STATUS_DENIED}
-        async with asyncio.timeout(5):
-            while here.news.count:
-                await asyncio.sleep(0.01)
+        await until_async(lambda: waiting_are(here, 0), "nobody waits")
 
 
 async def test_who_leaves_while_it_waits_is_waited_for_no_more(world: World) -> None:
@@ -147,11 +149,53 @@ async def test_who_leaves_while_it_waits_is_waited_for_no_more(world: World) -> 
         waiting = asyncio.create_task(mine.ended(task.task_id))
         async with mine.watching(task_ids=[task.task_id]) as news:
             await anext(news)
-            async with asyncio.timeout(5):
-                while here.news.count < 2:
-                    await asyncio.sleep(0.01)
+            await until_async(lambda: waiting_are(here, 2), "two wait")
         waiting.cancel()
-        async with asyncio.timeout(5):
-            while here.news.count:
-                await asyncio.sleep(0.01)
-        assert isinstance(here.news, News)
+        await until_async(lambda: waiting_are(here, 0), "nobody waits")
+
+
+async def terminated(world: World) -> bool:
+    """Whether the connection that listens was found and ended."""
+    ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+    return bool(await world.sql(ended))
+
+
+async def test_what_is_said_while_nobody_listens_is_seen_all_the_same(world: World) -> None:
+    async with world.instance(worker=False):
+        mine = await world.client()
+        task = await mine.create()
+        waiting = asyncio.create_task(mine.ended(task.task_id))
+        await until_async(lambda: terminated(world), "it listens no more")
+        await world.sql("UPDATE runs.agent_runs SET status = 'DENIED'")
+        async with asyncio.timeout(limits.TASK_LOOK_SECONDS + 1):
+            assert (await waiting).task.status == pb.RUN_STATUS_DENIED
+
+
+async def test_who_waits_at_an_instance_that_is_told_to_stop_is_answered_and_it_is_soon_gone(world: World, tmp_path: Path) -> None:
+    world.answer = Gate()
+    async with instances(world, tmp_path, 1, lease_seconds=60.0) as (one,):
+        assert one.process is not None
+        mine = await world.client(one.address)
+        task = await mine.create()
+        request = pb.AwaitTaskRequest(task_id=task.task_id)
+        waiting = [asyncio.create_task(mine("AwaitTask", request, pb.AwaitTaskResponse)) for _ in range(3)]
+        running = "SELECT 1 FROM runs.agent_runs WHERE status <> 'RUNNING'"
+        await until_async(lambda: world.empty(running), "it runs")
+        async with mine.watching(task_ids=[task.task_id]) as news:
+            await anext(news)
+            began = time.monotonic()
+            one.process.terminate()
+            assert {(await answer).task.status for answer in waiting} == {pb.RUN_STATUS_RUNNING}
+            with pytest.raises(Refusal) as refused:
+                await drained(news)
+            assert refused.value.reason == reasons.ERROR_REASON_UNAVAILABLE
+            assert time.monotonic() - began < limits.TASK_STOP_SECONDS
+        assert await one.process.wait() == 0
+        assert time.monotonic() - began < limits.PROGRAM_STOP_SECONDS
+        assert (await world.sql("SELECT status FROM runs.agent_runs"))[0]["status"] == "QUEUED"
+
+
+async def drained(news: AsyncIterator[pb.WatchTasksResponse]) -> None:
+    """Takes what comes."""
+    async for _ in news:
+        pass

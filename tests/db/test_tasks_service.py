@@ -19,6 +19,7 @@ from kit.errors import Refusal, unavailable
 from kit.server import Call
 from tests.cluster import Database
 from tests.db.tasks_world import Gate, World, at_once, opened
+from tests.poll import until_async
 
 
 @pytest.fixture
@@ -182,9 +183,7 @@ async def test_a_task_is_gone_when_its_time_is_over_and_its_row_too(world: World
         mine = await world.client()
         task = await mine.create(ttl_ms=0)
         assert task.ttl_ms == limits.TASK_TTL_MIN_SECONDS * 1000
-        async with asyncio.timeout(10):
-            while await world.sql("SELECT 1 FROM runs.agent_runs"):
-                await asyncio.sleep(0.05)
+        await until_async(lambda: world.empty("SELECT 1 FROM runs.agent_runs"), "the row is gone")
         with pytest.raises(Refusal) as refused:
             await mine.get(task.task_id)
         assert refused.value.reason == reasons.ERROR_REASON_NOT_FOUND
@@ -218,9 +217,7 @@ async def test_a_cancelled_task_is_cancelled_before_that_is_said_and_its_call_is
         assert cancelled.status == pb.RUN_STATUS_DENIED
         ended = await waiting
         assert ended.outcome.error.code == -32800
-        async with asyncio.timeout(5):
-            while not gate.cancelled:
-                await asyncio.sleep(0.01)
+        await until_async(gate.was_cancelled, "the call is taken back")
         with pytest.raises(Refusal) as refused:
             await mine.cancel(task.task_id)
         assert refused.value.reason == reasons.ERROR_REASON_CONFLICT

@@ -159,8 +159,9 @@ def test_nothing_is_listened_to_for_a_session_that_is_over_or_a_key_that_is_revo
     assert world.runs.asked.count("WatchTasks") == asked
 
 
-def test_beyond_a_number_of_sessions_clients_poll(tasks: Wire, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "TASK_FOLLOWED_MAX", 1)
+@pytest.mark.parametrize("limit", ["TASK_FOLLOWED_MAX", "TASK_FOLLOWED_PER_KEY_MAX"])
+def test_beyond_a_number_of_sessions_clients_poll(tasks: Wire, world: World, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(limits, limit, 1)
     made(tasks)
     watched(world)
     other = Wire(tasks.edge, tasks.known, tasks.http).initialize()

@@ -176,11 +176,10 @@ def test_a_client_is_asked_only_what_it_said_it_can_be_asked(asking: Wire, world
 def test_what_can_be_asked_follows_from_what_was_declared() -> None:
     able = Capabilities(elicitation_form=True, sampling=True)
     link = {"method": "elicitation/create", "params": {"mode": "url"}}
-    assert [can_be_asked(able, q) for q in (ASK, link, SAMPLE, {"method": "roots/list"}, {"method": "x"}, {})] == [True, False, True] + [
-        False
-    ] * 3
+    questions = (ASK, link, SAMPLE, {"method": "roots/list", "params": {}}, {"method": "x", "params": {}})
+    assert [can_be_asked(able, question) for question in questions] == [True, False, True, False, False]
     assert can_be_asked(Capabilities(elicitation_url=True), link)
-    assert can_be_asked(Capabilities(roots=True), {"method": "roots/list"})
+    assert can_be_asked(Capabilities(roots=True), {"method": "roots/list", "params": {}})
 
 
 def test_a_client_that_takes_no_events_waits_without_being_asked(asking: Wire, world: World) -> None:

@@ -254,3 +254,22 @@ def test_a_task_that_waits_for_its_client_is_looked_at_now_and_then(
     assert time.monotonic() - started >= 3 * 0.2
     world.runs.done(task["taskId"], RESULT)
     assert "result" in waiting.result(10)
+
+
+def test_a_key_waits_so_many_times_at_once_and_can_still_ask(
+    tasks: Wire, world: World, pool: concurrent.futures.ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "TASK_WAITS_PER_KEY_MAX", 2)
+    task = made(tasks)
+    other = Wire(tasks.edge, world.new_key(), tasks.http).initialize()
+    others = made(other)
+    waiting = [pool.submit(outcome, tasks, task["taskId"]) for _ in range(2)]
+    until(lambda: world.runs.waiting == 2, "two wait")
+    said = error(tasks.call("tasks/result", {"taskId": task["taskId"]}), 200, -32600)
+    assert "tasks/get" in said["error"]["message"]
+    assert told(tasks, task)["status"] == "working"
+    world.runs.done(others["taskId"], RESULT)
+    assert "result" in outcome(other, others["taskId"])
+    world.runs.done(task["taskId"], RESULT)
+    assert all("result" in w.result(10) for w in waiting)
+    assert "result" in outcome(tasks, task["taskId"])
