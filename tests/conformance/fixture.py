@@ -132,4 +132,12 @@ async def _breaking(_request: Any, _call: Call) -> Message:
     raise internal("fixture0")
 
 
+async def _count(request: Any, _call: Call) -> AsyncIterator[Message]:
+    for step in range(1, request.steps + 1):
+        yield said.Event(progress=said.Progress(progress=step, total=request.steps, message=f"{step} of {request.steps}"))
+        await asyncio.sleep(request.pause_seconds)
+    yield done("Counted.")
+
+
+COUNTS: Mapping[str, Handler] = {"CountUp": _count}
 JOBS: Mapping[str, Handler] = {"Greet": _greet, "SlowCompute": _slow, "FailingJob": _failing, "ProtocolErrorJob": _breaking}

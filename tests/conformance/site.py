@@ -33,7 +33,7 @@ from services.auth.store import Store
 from services.tasks import __main__ as tasks_program
 from services.tasks.server import NAME as TASKS
 from tests.cluster import Database
-from tests.conformance.fixture import CONTENT, JOBS, NEWS, RESOURCES
+from tests.conformance.fixture import CONTENT, COUNTS, JOBS, NEWS, RESOURCES
 from tests.conformance.prompting import PROMPTS, Changes
 from tests.conformance.questions import DEFERRED, QUESTIONS
 
@@ -103,6 +103,7 @@ async def _fixture(site: Site, auth: str) -> str:
         "fixture.reads.v1.ResourceService": RESOURCES,
         "fixture.reads.v1.NewsService": NEWS,
         "fixture.reads.v1.QuestionService": QUESTIONS,
+        "fixture.reads.v1.CountService": COUNTS,
         "fixture.reads.v1.JobService": {**JOBS, **DEFERRED},
         "substrate.prompts.v1.PromptService": PROMPTS,
     }

@@ -60,6 +60,7 @@ class Session:
 
     def __init__(self, http: httpx.AsyncClient, url: str) -> None:
         self._http, self._url, self._headers = http, url, dict(HEADERS)
+        self.listening = asyncio.Event()
 
     async def open(self) -> Session:
         """Opens it."""
@@ -71,6 +72,18 @@ class Session:
         answer = await self.post({"id": 1, "method": "initialize", "params": params})
         self._headers["mcp-session-id"] = answer.headers["mcp-session-id"]
         return self
+
+    async def heard(self, until: str) -> list[dict[str, Any]]:
+        """What is said on the stream of the session, to the first message of which the text is part."""
+        messages: list[dict[str, Any]] = []
+        async with self._http.stream("GET", self._url, headers=self._headers) as stream:
+            self.listening.set()
+            async for line in stream.aiter_lines():
+                if line.startswith("data: "):
+                    messages.append(json.loads(line[6:]))
+                    if until in line:
+                        return messages
+        return messages
 
     async def post(self, body: dict[str, Any]) -> httpx.Response:
         """Posts one message."""
@@ -147,3 +160,21 @@ async def test_work_that_is_taken_back_stops_and_work_that_breaks_says_only_that
     failed = await ended(http, url, broken["taskId"], "failed")
     assert failed["error"]["code"] == -32603
     assert "fixture" not in failed["error"]["message"]
+
+
+async def test_progress_and_the_end_of_a_task_are_told_on_the_stream_of_its_session(http: httpx.AsyncClient, url: str) -> None:
+    session = await Session(http, url).open()
+    hearing = asyncio.create_task(session.heard("completed"))
+    await session.listening.wait()
+    call = {"name": "count_up", "arguments": {"steps": 4, "pause_seconds": 0.35}, "task": {}, "_meta": {"progressToken": "p-1"}}
+    _, answer = await session.asked("tools/call", call, 0)
+    task_id = answer["result"]["task"]["taskId"]
+    async with asyncio.timeout(20):
+        said = await hearing
+    steps = [m["params"] for m in said if m["method"] == "notifications/progress"]
+    assert {(p["progressToken"], p["total"], p["_meta"][RELATED]["taskId"]) for p in steps} == {("p-1", 4, task_id)}
+    assert len(steps) >= 2
+    assert [p["progress"] for p in steps] == sorted({p["progress"] for p in steps})
+    assert [m["params"]["status"] for m in said if m["method"] == "notifications/tasks/status"] == ["completed"]
+    assert said[-1]["method"] == "notifications/tasks/status"
+    assert (await modern(http, url, "tasks/get", {"taskId": task_id}))["result"]["status"] == "completed"
