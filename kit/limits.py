@@ -166,6 +166,7 @@ TASK_ANSWER_SECONDS = 0.5  # of a caller's deadline, left for the answer
 TASK_WAITERS_MAX = 800  # calls that wait or watch, of one instance
 TASK_LOOK_SECONDS = 5.0  # how often somebody who waits looks without being told
 TASK_PROGRESS_SECONDS = 0.25  # between two notes of progress
+TASK_PROGRESS_MAX_CHARS = 500  # of the words with it
 TASK_WATCHED_PER_SESSION_MAX = 200
 TASK_POLL_MILLISECONDS = 1_000  # what clients are told to wait between two looks
 

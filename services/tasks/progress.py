@@ -29,4 +29,5 @@ class Notes:
         now = self._now()
         if progress.progress > self._last and now - self._at >= limits.TASK_PROGRESS_SECONDS:
             self._last, self._at = progress.progress, now
-            await self._write(progress)
+            words = progress.message.replace("\0", "")[: limits.TASK_PROGRESS_MAX_CHARS]
+            await self._write(Progress(progress.progress, progress.total, words))

@@ -40,7 +40,7 @@ async def world(own_loaded: Loaded, tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def test_a_cancelled_task_takes_its_statement_with_it_in_postgresql(world: World) -> None:
-    async with world.instance() as here:
+    async with world.instance(lease_seconds=60.0) as here:  # told, and not found out by a heartbeat
         mine = await world.client()
         admin = await db.connect_one(world.database.admin_dsn)
         await admin.execute("BEGIN; LOCK TABLE record.kg_relationships IN ACCESS EXCLUSIVE MODE")

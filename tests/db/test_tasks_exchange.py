@@ -181,3 +181,13 @@ async def test_notes_of_progress_rise_and_do_not_come_too_often() -> None:
         clock[0] = at
         await notes.note(Progress(progress, None, ""))
     assert written == [3.0, 5.0, 6.0]
+
+
+async def test_the_words_of_progress_are_cut_to_what_can_be_kept() -> None:
+    written: list[Progress] = []
+
+    async def write(progress: Progress) -> None:
+        written.append(progress)
+
+    await Notes(write, lambda: 0.0, 0.0).note(Progress(1.0, None, "a\0b" + "c" * limits.TASK_PROGRESS_MAX_CHARS))
+    assert written[0].message == ("ab" + "c" * limits.TASK_PROGRESS_MAX_CHARS)[: limits.TASK_PROGRESS_MAX_CHARS]

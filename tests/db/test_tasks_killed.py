@@ -195,6 +195,22 @@ async def test_a_worker_that_dies_too_often_over_a_task_takes_it_no_more_and_wha
     assert ended[0].status_message == ended[1].status_message == "The worker that had it is gone."
 
 
+async def test_connections_that_are_cut_while_tasks_run_end_none_of_them(database: Database, tmp_path: Path) -> None:
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'svc_tasks' AND datname = current_database()"
+    async with opened(database, tmp_path) as world, world.instance():
+        clients = [[await world.client()] for _ in range(4)]
+        load = Load(clients)
+        lanes = [asyncio.create_task(load.lane(n, iter(range(12)), random.Random(n))) for n in range(4)]
+        cuts = 0
+        while not all(lane.done() for lane in lanes):
+            cuts += len(await world.sql(cut))
+            await asyncio.wait(lanes, timeout=0.3)
+        await asyncio.gather(*lanes)
+        assert cuts > 8
+        for task_id in load.made:
+            assert (await load.look(task_id, random.Random(0))).task.status == pb.RUN_STATUS_DONE
+
+
 async def test_services_that_are_started_again_lose_no_task(database: Database, tmp_path: Path) -> None:
     async with opened(database, tmp_path) as world, world.instance(retry_seconds=0.3) as here:
         mine = await world.client()
