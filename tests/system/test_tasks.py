@@ -12,9 +12,11 @@ import jsonschema_rs
 import pytest
 from mcp_types import _v2025_11_25 as handshake
 
+from kit import credentials
 from tests.poll import until
 from tests.system.client import call, client
 from tests.system.stack import Stack
+from tests.system.test_authority import make_key
 
 META = "io.modelcontextprotocol/"
 RELATED, EXTENSION = f"{META}related-task", f"{META}tasks"
@@ -167,3 +169,34 @@ async def test_the_tool_says_that_it_can_be_a_task_and_the_others_that_they_cann
     assert tools[TOOL] == "optional"
     assert tools["propose_action"] == "forbidden"
     assert tools["get_matter"] == "forbidden"
+
+
+async def test_two_keys_of_one_person_see_nothing_of_each_others_tasks_and_a_revoked_one_nothing_of_its_own(
+    stack: Stack, http: httpx.Client, arguments: dict[str, Any]
+) -> None:
+    keys = [make_key(stack, "--scopes", "read,kg:read", "--class", "firm") for _ in range(2)]
+    own, sibling = (Session(stack, key, http) for key in keys)
+    task = own.begin(arguments)
+    assert "result" in own.said("tasks/result", {"taskId": task["taskId"]})
+    assert sibling.said("tasks/get", {"taskId": task["taskId"]})["error"]["code"] == -32602
+    assert sibling.said("tasks/list", {})["result"] == {"tasks": []}
+    assert stack.run("keys", "revoke", credentials.parse(keys[0]).public_id).returncode == 0
+    for method in ("tasks/get", "tasks/result", "tasks/cancel", "tasks/list"):
+        assert own.post(method, {"taskId": task["taskId"]}).status_code == 401
+
+
+async def test_a_screen_that_goes_up_takes_a_finished_task_out_of_sight(
+    stack: Stack, http: httpx.Client, arguments: dict[str, Any]
+) -> None:
+    session = Session(stack, stack.keys["firm"], http)
+    task = session.begin(arguments)
+    ended = session.said("tasks/result", {"taskId": task["taskId"]})
+    ada = stack.people["Ada Reyes"]["id"]
+    assert stack.run("people", "screen", ada, arguments["case_id"], "--reason", "acted for the other side").returncode == 0
+    try:
+        for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+            assert session.said(method, {"taskId": task["taskId"]})["error"]["code"] == -32602
+        assert task["taskId"] not in [t["taskId"] for t in session.said("tasks/list", {})["result"]["tasks"]]
+    finally:
+        assert stack.run("people", "lift", ada, arguments["case_id"]).returncode == 0
+    assert session.said("tasks/result", {"taskId": task["taskId"]}) == ended
