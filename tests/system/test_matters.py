@@ -146,6 +146,40 @@ async def test_one_altered_letter_in_the_database_reaches_the_agent_as_ungrounde
     check_contract("get_fact_record", answer)
 
 
+async def test_one_altered_letter_on_a_page_reaches_the_agent_through_quote_and_fact(stack: Stack) -> None:
+    case_id, quote = stack.matters["mclean"], "Governor Frank White signed the bill on March 19, 1981."
+    page = """UPDATE record.document_pages p SET text = replace(p.text, $1, $2) FROM record.document_versions v
+               WHERE v.id = p.document_version_id AND v.document_id::text = $3 AND p.page_number = 5"""
+    admin = await db.connect_one(stack.admin_dsn)
+    async with client(stack.mcp_url, stack.keys["firm"]) as connected:
+        place = await a_page(connected, case_id)
+        before = await call(connected, "verify_quote", case_id=case_id, quote=quote, **place)
+        try:
+            await admin.execute(page, "March 19, 1981", "March 18, 1981", place["document_id"])
+            after = await call(connected, "verify_quote", case_id=case_id, quote=quote, **place)
+            facts = await call(connected, "get_fact_record", case_id=case_id, fact="F005")
+        finally:
+            await admin.execute(page, "March 18, 1981", "March 19, 1981", place["document_id"])
+            await admin.close()
+    assert (before["check"]["result"], before["verification_status"]) == ("exact", "grounded")
+    assert (after["check"]["result"], after["verification_status"]) == ("misquote", "ungrounded")
+    assert "March 18" in after["check"]["hint"]
+    assert facts["verification_status"] == "ungrounded"
+
+
+async def test_an_agent_is_told_that_one_cite_of_mata_was_not_parsed_and_that_no_made_up_one_was_found(stack: Stack) -> None:
+    case_id = stack.matters["mata"]
+    async with client(stack.mcp_url, stack.keys["firm"]) as connected:
+        paper = (await call(connected, "list_documents", case_id=case_id))["documents"][0]["id"]
+        parsed = await call(connected, "extract_citations", case_id=case_id, document_id=paper)
+        findings = await call(connected, "get_cite_audit_findings", case_id=case_id, document_id=paper)
+    assert (parsed["authority_count"], parsed["not_parsed"]) == (13, ["2013 IL App (Ist) 111279-U"])
+    assert "1 cite-like string was not parsed" in " ".join(parsed["verification"]["notes"])
+    assert {f["kind"] for f in findings["findings"]} == {"authority_not_found", "name_mismatch", "not_checked"}
+    made_up = {"905 F. Supp. 2d 121", "2019 WL 4639462", "2017 WL 2418825", "925 F.3d 1339", "516 F.3d 1237", "174 F.3d 366"}
+    assert made_up <= {f["cite"] for f in findings["findings"]}
+
+
 async def test_objections_that_may_not_be_read_and_objections_that_do_not_exist_are_two_answers(stack: Stack) -> None:
     case_id = stack.matters["mclean"]
     admin = await db.connect_one(stack.admin_dsn)
