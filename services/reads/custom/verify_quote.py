@@ -24,6 +24,8 @@ _STATUS = {
     **dict.fromkeys(("not_loaded", "no_text", "ocr_differs"), "unknown"),
 }
 _NOTES = {
+    "altered_as_marked": "The quote marks omissions or changes: its pieces stand on the page in this order. "
+    "What lies between them, or in brackets, was not compared.",
     "wrong_page": "The words are right and the page is not: they stand on another page.",
     "misquote": "The words as quoted stand nowhere in the document.",
     "not_loaded": "A page that is cited is not loaded, so nothing was checked; this is not a failed check.",
@@ -66,5 +68,7 @@ async def answer(tool: Tool, engine: Engine, stores: Stores, request: Any, call:
         check.found_on_page, check.citation = verdict.found_on, place["citation"]
     if verdict.hint is not None:
         check.hint_page, check.hint = verdict.hint.page, verdict.hint.text
-    note = _NOTES.get(verdict.result)
-    return reading.attest(response, request, [Item(check, first["as_of"])], found, [note] if note else [])
+    notes = [_NOTES[verdict.result]] if verdict.result in _NOTES else []
+    if verdict.found_on is not None and place["ocr"]:
+        notes.append(f"The quote was found in machine-read text, {place['citation']}.")
+    return reading.attest(response, request, [Item(check, first["as_of"])], found, notes)

@@ -48,13 +48,26 @@ class Verdict:
     hint: Hint | None = None
 
 
-def parts(quote: str) -> tuple[str, ...]:
-    """The pieces of a quote that must stand in the source, in order; what is in brackets is the writer's."""
-    return tuple(p for p in (piece.strip() for span in _OMISSION.split(quote) for piece in _BRACKETED.split(span)) if _says_something(p))
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a quote that must stand in the source. A bracket right beside it may have taken letters of its first or last word."""
+
+    text: str
+    cut_before: bool
+    cut_after: bool
 
 
-def _says_something(piece: str) -> bool:
-    return any(c.isalnum() for c in piece)
+def pieces(quote: str) -> tuple[Piece, ...]:
+    """The parts of a quote that must stand in the source, in order; what is in brackets is the writer's."""
+    found: list[Piece] = []
+    for span in _OMISSION.split(quote):
+        parts = _BRACKETED.split(span)
+        for place, part in enumerate(parts):
+            if any(c.isalnum() for c in part):
+                before = place > 0 and not part[0].isspace()
+                after = place < len(parts) - 1 and not part[-1].isspace()
+                found.append(Piece(typography.normalize(part), before, after))
+    return tuple(found)
 
 
 def is_altered(quote: str) -> bool:
@@ -68,16 +81,27 @@ def stands(quote: str, text: str) -> bool:
 
 
 def stands_altered(quote: str, text: str) -> bool:
-    """Whether every piece of a marked quote stands in a text, one after the other."""
-    rest = typography.normalize(text)
-    pieces = parts(quote)
-    for piece in pieces:
-        wanted = typography.normalize(piece)
-        at = rest.find(wanted)
+    """Whether every piece of a marked quote stands in a text, one after the other and in whole words."""
+    whole, at = typography.normalize(text), 0
+    wanted = pieces(quote)
+    for piece in wanted:
+        at = _after(piece, whole, at)
         if at < 0:
             return False
-        rest = rest[at + len(wanted) :]
-    return bool(pieces)
+    return bool(wanted)
+
+
+def _after(piece: Piece, whole: str, start: int) -> int:
+    """Where a piece ends that begins at a place or behind it; -1 where there is none."""
+    at = whole.find(piece.text, start)
+    while at >= 0:
+        end = at + len(piece.text)
+        inside_before = not piece.cut_before and at > 0 and whole[at - 1].isalnum() and piece.text[0].isalnum()
+        inside_after = not piece.cut_after and end < len(whole) and whole[end].isalnum() and piece.text[-1].isalnum()
+        if not inside_before and not inside_after:
+            return end
+        at = whole.find(piece.text, at + 1)
+    return -1
 
 
 def _how(quote: str, text: str) -> str | None:

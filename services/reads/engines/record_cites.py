@@ -14,10 +14,13 @@ _TO = r"\s*[-–—]\s*"
 _PLACE = rf"(?P<page>\d{{1,4}})(?::(?P<line>\d{{1,2}}))?(?:{_TO}(?:(?P<page_to>\d{{1,4}}):)?(?P<to>\d{{1,4}}))?"
 _SIDE = r"(?:(?P<side>Pls?|Plaintiffs?|Defs?|Defendants?|Joint|Jt|Court)(?:\.?['’]s?|s['’]|\.)?\s+)?"
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("deposition", re.compile(rf"(?P<name>[A-Z][A-Za-z'’\-]+)\s+Dep(?:o)?\.?(?:\s+Tr\.)?(?:\s+at)?\s+{_PLACE}")),
+    ("deposition", re.compile(rf"(?P<name>[A-ZÀ-Þ][\w'’\-]+)\s+Dep(?:o)?\.?(?:\s+Tr\.)?(?:\s+at)?\s+{_PLACE}")),
     ("trial", re.compile(rf"(?<!Dep\. )(?<!Dep )\bTr(?:ial\s+Tr)?\.(?:\s+at)?\s+{_PLACE}")),
     ("ecf", re.compile(r"\b(?:ECF|Dkt\.?|Docket|D\.E\.)(?:\s+Nos?\.|\s+Entry|\s+#)?\s*(?P<number>\d{1,5})(?:-(?P<attachment>\d{1,3}))?\b")),
-    ("exhibit", re.compile(rf"\b{_SIDE}Ex(?:hibit|\.)\s*(?:No\.\s*)?(?P<number>\d{{1,4}})(?:{_TO}(?P<to>\d{{1,4}}))?\b")),
+    (
+        "exhibit",
+        re.compile(rf"\b{_SIDE}Exh?(?:ibits?|s?\.)\s*(?:Nos?\.\s*)?(?P<number>\d{{1,4}}|[A-Z]{{1,2}})(?:{_TO}(?P<to>\d{{1,4}}))?\b"),
+    ),
     (
         "bates",
         re.compile(
@@ -86,6 +89,8 @@ def _made(kind: str, found: re.Match[str]) -> RecordCite:
     text, start, end = found[0], found.start(), found.end()
     if kind in ("trial", "deposition"):
         return _place(kind, text, start, end, groups)
+    if not (groups["number"] or "").isdigit():  # an exhibit with a letter
+        return RecordCite(kind, text, start, end, _SIDES.get((groups["side"] or " ")[0].lower()))
     number = int(groups["number"])
     if kind == "ecf":
         attached = groups["attachment"]
@@ -146,7 +151,7 @@ def _ranges(cite: RecordCite, held: list[Held]) -> Checked:
 
 def _transcripts(cite: RecordCite, held: list[Held]) -> Checked:
     wanted = (cite.name or "").lower()
-    rows = [h for h in held if cite.kind == "trial" or wanted in re.findall(r"[a-z'’\-]+", (h.name or "").lower())]
+    rows = [h for h in held if cite.kind == "trial" or wanted in re.findall(r"[\w'’\-]+", (h.name or "").lower())]
     if not held:
         return Checked(cite, "not_loaded", why="no such transcript is in the ledger")
     if not rows:
@@ -189,6 +194,8 @@ def _entries(cite: RecordCite, held: list[Held]) -> Checked:
 def _exhibits(cite: RecordCite, held: list[Held]) -> Checked:
     if not held:
         return Checked(cite, "not_loaded", why="no exhibits of this matter are loaded")
+    if not cite.number:
+        return Checked(cite, "not_loaded", why="exhibits with letters are not looked up")
     hits = [h for h in held if cite.name in (None, h.name) and h.number_from <= cite.number and cite.number_to <= h.number_to]
     if len({h.name for h in hits}) > 1:
         return Checked(cite, "ambiguous", tuple(hits), "each side has an exhibit of this number; say whose it is")

@@ -1,6 +1,7 @@
 -- shape: own
 -- method: Each record cite was looked up in the ledgers of Bates numbers, transcripts, docket entries and exhibits; whether the place bears out what it is cited for was not checked.
 -- store: documents
+-- note: Looked for: Bates numbers, transcript pages, docket entries and exhibits. Cites of other forms, such as paragraphs, were not looked for.
 SELECT 'bates' AS kind, substring(d.bates_begin FROM '^[A-Za-z]+') AS name,
        substring(d.bates_begin FROM '[0-9]+$')::int AS number_from, substring(d.bates_end FROM '[0-9]+$')::int AS number_to,
        d.bates_begin || '-' || d.bates_end || ', ' || d.title AS label, NULL::text AS pages, false AS complete, d.provenance_id, d.as_of

@@ -29,6 +29,10 @@ PAGES = {
         ("Governor Frank White signed the bill . . . . He had not read it.", [5], "altered_as_marked", 5),
         ("[g]overnor Frank White [had] signed the bill", [5], "altered_as_marked", 5),
         ("He had not read it. [...] Governor Frank White", [5], "misquote", None),  # the pieces stand in another order
+        ("[g]overnor Frank White [...] on March 1", [5], "misquote", None),  # "1" is no word of the page
+        ("[G]overn Frank White", [5], "misquote", None),
+        ("[G]overnor Frank Wh[it]e", [5], "altered_as_marked", 5),
+        ("[...] ite signed the bill", [5], "misquote", None),
         ("[...]", [5], "misquote", None),
         ("anything", [99], "not_loaded", None),
         ("anything", [5, 99], "not_loaded", None),

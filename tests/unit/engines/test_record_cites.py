@@ -13,6 +13,7 @@ HELD = [
     Held("bates", "MCL", 30, 40, "u3", "Act"),
     Held("trial", None, 0, 0, "u4", "Tr.", {375: 25, 376: 25, 378: 25}),
     Held("deposition", "James L. Holsted", 0, 0, "u5", "Holsted Dep.", dict.fromkeys(range(1, 119)), complete=True),
+    Held("deposition", "Dr. María Peña-Ruiz", 0, 0, "u5b", "Peña-Ruiz Dep.", {4: 25}, complete=True),
     Held("ecf", None, 43, 2, "u6", "ECF No. 43"),
     Held("exhibit", "plaintiffs", 90, 94, "u7", "Pls.' Ex. 90-94"),
     Held("exhibit", "plaintiffs", 5, 5, "u8", "Pls.' Ex. 5"),
@@ -55,6 +56,11 @@ def results(text: str) -> list[tuple[str, str]]:
         ("Defs.' Ex. 94", "not_found"),
         ("Ex. 5", "ambiguous"),
         ("Defs. Ex. 5", "found"),
+        ("Pls.' Ex. B", "not_loaded"),
+        ("Exhibit AA", "not_loaded"),
+        ("Exs. 91-93", "found"),
+        ("Exhibits 91-93", "found"),
+        ("Peña-Ruiz Dep. 4", "found"),
     ],
 )
 def test_each_form_is_found_whole_and_looked_up(text: str, result: str) -> None:
