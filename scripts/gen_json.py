@@ -18,7 +18,8 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 ATTESTATION = "substrate.common.v1.Attestation"
 TIMESTAMP = "google.protobuf.Timestamp"
 READ_STATE = "substrate.common.v1.ReadState"
-ASKING = "substrate.tools.v1.Asking"
+# What passes between the edge and a service beside arguments and answer; no agent sees it.
+BESIDE = ("substrate.tools.v1.Asking", "substrate.tools.v1.Given")
 UNREADABLE = 3
 UNSPOKEN = tuple(
     f"substrate/{name}" for name in ("actions/", "auth/", "changes/", "prompts/", "tasks/", "tools/", "common/v1/error_reason")
@@ -124,7 +125,7 @@ class Writer:
         """Adds the encoder of one message."""
         if any(o.fields for o in message.oneofs if len(o.fields) > 1):
             sys.exit(f"{message.full_name}: a oneof has no JSON form that an output schema can promise")
-        told = [f for f in message.fields if f.message_type is None or f.message_type.full_name != ASKING]
+        told = [f for f in message.fields if f.message_type is None or f.message_type.full_name not in BESIDE]
         fields = sorted(told, key=lambda f: f.message_type is None or f.message_type.full_name != ATTESTATION)
         rows = []
         for field in fields:

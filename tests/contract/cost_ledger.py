@@ -4,6 +4,7 @@ from __future__ import annotations
 
 FIRM_CREDENTIAL = frozenset({"retrieve", "get_document", "search_firm_work_product"})
 _FREE = {
+    "client": "ask_client_model",
     "matter": "list_matters get_matter get_matter_brief get_matter_timeline list_parties list_counsel get_matter_team list_claims "
     "get_conflict_check_status get_screen_status get_data_freshness get_substrate_contract",
     "graph": "search_entities get_entity list_relationships get_entity_neighborhood get_entity_mentions find_entity_paths "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,10 +11,12 @@ from typing import Any
 
 import jsonschema_rs
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from google.protobuf.message import Message
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 
 from edge import tools as edge_tools
 from kit import catalogue, db, embedding
+from kit.catalogue import Tool
 from kit.clock import system_clock
 from kit.errors import invalid
 from kit.object_store import FolderStore, ObjectStore
@@ -97,6 +100,18 @@ def thinks(paid_by: Resolution = NOBODY, base_url: str = "http://127.0.0.1:1", s
     return Thinking(Paid(paid_by), AnthropicReranker(base_url, "claude-haiku-5-5"), embedding.load(), files)
 
 
+async def talked(tool: Tool, handler: Handler, request: Any, call: Call) -> Message:
+    """The answer of a tool that asks first, to a client whose model says one thing."""
+    request.given.capabilities.append("sampling")
+    answer: Any = await handler(request, call)
+    if not answer.HasField(tool.asking):
+        return answer  # type: ignore[no-any-return]
+    said = {"role": "assistant", "content": {"type": "text", "text": "A digest."}, "model": "client-model-1"}
+    request.given.replies.add(key=answer.asking.questions[0].key, result_json=json.dumps(said).encode())
+    request.given.state = answer.asking.state
+    return await handler(request, call)  # type: ignore[no-any-return]
+
+
 @asynccontextmanager
 async def reads(
     database: Database,
@@ -116,7 +131,8 @@ async def reads(
             raise invalid(wrong)
         handler = bound[card.tool.service][card.tool.path.rpartition("/")[2]]
         principal = auth_pb.Principal(key_id="k", owner_id="o", credential_class=credential_class, case_ids=case_ids)
-        answer = card.tool.encode(await handler(request, Call(card.tool.path, principal)))
+        call = Call(card.tool.path, principal)
+        answer = card.tool.encode(await (handler(request, call) if card.tool.given is None else talked(card.tool, handler, request, call)))
         check_contract(tool, answer)
         return answer
 

@@ -20,6 +20,7 @@ from tests.poll import until_async
 STATEMENTS = {path.stem: load_statement(path) for path in sorted(Path(SQL).glob("*.sql")) if path.stem in TOOLBOX.cards}
 PER_MATTER = {n: s for n, s in STATEMENTS.items() if TOOLBOX.cards[n].tool.names_case}
 OTHERS: dict[str, dict[str, Any]] = {
+    "ask_client_model": {"writing": "fact_digest"},
     "get_docket_entry": {"entry": "43"},
     "get_fact_provenance": {"fact": "F001"},
     "get_passage": {"document_id": "00000000-0000-4000-8000-000000000000", "page": 1},

@@ -9,16 +9,17 @@ from typing import Any
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CreateMessageRequestParams, CreateMessageResult, TextContent
 
 MODES = ("2026-07-28", "legacy")
 
 
 @asynccontextmanager
-async def client(url: str, key: str, mode: Any = MODES[0]) -> AsyncIterator[Client]:
-    """A connected client with one key."""
+async def client(url: str, key: str, mode: Any = MODES[0], **can: Any) -> AsyncIterator[Client]:
+    """A connected client with one key; `can` holds callbacks of the client, each of which declares that it can be asked."""
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as connected,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **can) as connected,
     ):
         yield connected
 
@@ -37,3 +38,10 @@ async def refused(connected: Client, tool: str, **arguments: Any) -> str:
     assert result.is_error
     assert result.structured_content is None
     return "".join(getattr(block, "text", "") for block in result.content)
+
+
+async def writes(_context: Any, params: CreateMessageRequestParams) -> CreateMessageResult:
+    """A client's model that says how much it was shown."""
+    shown = getattr(params.messages[0].content, "text", "")
+    said = TextContent(type="text", text=f"A digest of {len(shown)} characters.")
+    return CreateMessageResult(role="assistant", content=said, model="client-model-1", stop_reason="endTurn")

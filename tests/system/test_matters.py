@@ -8,7 +8,7 @@ import pytest
 
 from kit import catalogue, db
 from tests.db.reads_world import TOOLBOX, check_contract, main_items
-from tests.system.client import MODES, call, client
+from tests.system.client import MODES, call, client, writes
 from tests.system.stack import Stack
 
 TOOLS = [t.name for t in catalogue.load().tools]
@@ -70,9 +70,14 @@ async def a_place(connected: Any, case_id: str) -> dict[str, Any]:
     return {"transcript_id": transcripts["transcripts"][0]["id"], "page_from": 375, "line_from": 5, "line_to": 9}
 
 
+async def fact_digest(_connected: Any, _case_id: str) -> dict[str, Any]:
+    return {"writing": "fact_digest"}
+
+
 # What a tool is asked besides the matter, found as an agent would find it.
 FOUND = {
     "get_fact_provenance": a_fact,
+    "ask_client_model": fact_digest,
     "get_passage": a_page,
     "get_document": a_document,
     "get_document_metadata": a_document,
@@ -110,7 +115,7 @@ async def arguments(connected: Any, tool: str, stack: Stack) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_lists_the_tools_and_calls_each_of_them(stack: Stack, mode: str) -> None:
-    async with client(stack.mcp_url, stack.keys["firm"], mode) as connected:
+    async with client(stack.mcp_url, stack.keys["firm"], mode, sampling_callback=writes) as connected:
         listed = (await connected.list_tools()).tools
         assert [t.name for t in listed] == TOOLS
         for tool in (t for t in listed if t.name in TOOLBOX.cards):
