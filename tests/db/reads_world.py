@@ -36,6 +36,8 @@ _ALL = edge_tools.build(catalogue.load())
 TOOLBOX = replace(_ALL, cards={n: c for n, c in _ALL.cards.items() if c.tool.service.startswith("substrate.reads.")})
 VALIDATORS = {name: jsonschema_rs.validator_for(card.answer) for name, card in TOOLBOX.cards.items() if card.answer is not None}
 FIRM, CLIENT_SAFE = auth_pb.CREDENTIAL_CLASS_FIRM, auth_pb.CREDENTIAL_CLASS_CLIENT_SAFE
+# Tools that look at what others read.
+OF_ALL_STORES = ("get_data_freshness", "get_calibration_ledger")
 WORDS = ("unknown", "ungrounded", "grounded", "verified")
 
 
@@ -119,17 +121,29 @@ async def reads(
     role: str = "svc_reads",
     credential_class: auth_pb.CredentialClass.ValueType = FIRM,
     thinking: Thinking | None = None,
+    whole: bool = False,
 ) -> AsyncIterator[Ask]:
-    """A function that asks one tool as a caller who reaches these matters, and checks the contract of what comes back."""
+    """A function that asks one tool as a caller who reaches these matters, and checks the contract of what comes back.
+
+    Each tool starts when it is first asked, unless the whole program is to start, as it does in earnest."""
     pool = await db.connect(database.dsn(role), 2, wait_seconds=5)
-    bound: dict[str, dict[str, Handler]] = {}
+    engine, declared = Engine(pool, system_clock), catalogue.load()
+    thinking = thinking or thinks(store=FolderStore(database.cluster.store))
+    bound: dict[str, Handler] = {}
+
+    async def start(*names: str) -> None:
+        chosen = replace(declared, tools=tuple(t for t in declared.tools if not names or t.name in names))
+        for service, methods in (await handlers(engine, chosen, thinking)).items():
+            bound.update({f"/{service}/{name}": handler for name, handler in methods.items()})
 
     async def ask(tool: str, **arguments: Any) -> dict[str, Any]:
         card = TOOLBOX.cards[tool]
         request = card.decode(arguments)
         if wrong := field_errors(request):
             raise invalid(wrong)
-        handler = bound[card.tool.service][card.tool.path.rpartition("/")[2]]
+        if card.tool.path not in bound:
+            await start(*([] if tool in OF_ALL_STORES else [tool]))
+        handler = bound[card.tool.path]
         principal = auth_pb.Principal(key_id="k", owner_id="o", credential_class=credential_class, case_ids=case_ids)
         call = Call(card.tool.path, principal)
         answer = card.tool.encode(await (handler(request, call) if card.tool.given is None else talked(card.tool, handler, request, call)))
@@ -137,7 +151,8 @@ async def reads(
         return answer
 
     try:
-        bound |= await handlers(Engine(pool, system_clock), catalogue.load(), thinking or thinks(store=FolderStore(database.cluster.store)))
+        if whole:
+            await start()
         yield ask
     finally:
         await pool.close()

@@ -65,7 +65,7 @@ async def test_a_revoked_grant_makes_the_store_unreadable_at_once_and_after_a_re
         assert (await ask(tool, **arguments(tool, case_id)))["read_state"] != "unreadable"
         await change(own_loaded.database, f"REVOKE SELECT ON record.{PER_MATTER[tool].one('store')} FROM svc_reads")
         assert_unreadable(tool, await ask(tool, **arguments(tool, case_id)))
-    async with reads(own_loaded.database, case_id) as restarted:
+    async with reads(own_loaded.database, case_id, whole=True) as restarted:
         assert_unreadable(tool, await restarted(tool, **arguments(tool, case_id)))
         await change(own_loaded.database, f"GRANT SELECT ON record.{PER_MATTER[tool].one('store')} TO svc_reads")
         assert (await restarted(tool, **arguments(tool, case_id)))["read_state"] != "unreadable"
@@ -139,7 +139,7 @@ async def test_connections_that_are_all_busy_say_nothing_about_a_store_that_nobo
     case_id = own_loaded.matters["mclean"]
     monkeypatch.setattr(limits, "POOL_ACQUIRE_SECONDS", 0.3)
     blocker = await db.connect_one(own_loaded.database.admin_dsn)
-    async with reads(own_loaded.database, case_id) as ask:
+    async with reads(own_loaded.database, case_id, whole=True) as ask:
         async with blocker.transaction():
             await blocker.execute("LOCK TABLE record.trial_objections IN ACCESS EXCLUSIVE MODE")
             waiting = [asyncio.ensure_future(ask("get_trial_objections", case_id=case_id)) for _ in range(2)]
