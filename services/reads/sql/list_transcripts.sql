@@ -10,10 +10,11 @@ WITH chosen AS (
 page AS (
   SELECT * FROM chosen WHERE :page_after::text IS NULL OR cursor_key > :page_after::text ORDER BY cursor_key LIMIT :page_limit::int4
 )
-SELECT t.id, t.kind, t.witness, t.taken_on::text AS taken_on, t.volume, t.certified, t.short_cite, t.document_id, v.page_count, g.pages_loaded,
+SELECT t.id, t.kind, t.witness, t.taken_on::text AS taken_on, t.volume, t.certified, t.short_cite, d.id AS document_id, v.page_count, g.pages_loaded,
        g.page_from, g.page_to, g.numbered_lines, e.errata_count, s.provenance_ids, s.status AS verification_status, t.as_of, s.notes,
        t.cursor_key, t.total_count
   FROM page t
+  LEFT JOIN record.documents d ON d.id = t.document_id
   LEFT JOIN record.document_versions v ON v.id = t.document_version_id
  CROSS JOIN LATERAL (
    SELECT count(*)::int4 AS pages_loaded, min(p.page_number) AS page_from, max(p.page_number) AS page_to,

@@ -22,7 +22,7 @@ def encode_Transcript(m: pb.Transcript) -> dict[str, Any]:
         "volume": m.volume if m.HasField('volume') else None,
         "certified": m.certified if m.HasField('certified') else None,
         "short_cite": m.short_cite,
-        "document_id": m.document_id,
+        "document_id": m.document_id if m.HasField('document_id') else None,
         "page_count": m.page_count if m.HasField('page_count') else None,
         "pages_loaded": m.pages_loaded,
         "page_from": m.page_from if m.HasField('page_from') else None,

@@ -56,7 +56,7 @@ class Transcript(_message.Message):
     short_cite: _builtins.str
     """How it is cited, e.g. "Holsted Dep."."""
     document_id: _builtins.str
-    """Id of the document."""
+    """Id of the document; null where it is withheld."""
     page_count: _builtins.int
     """Pages that it has."""
     pages_loaded: _builtins.int
@@ -85,7 +85,7 @@ class Transcript(_message.Message):
         volume: _builtins.str | None = ...,
         certified: _builtins.bool | None = ...,
         short_cite: _builtins.str = ...,
-        document_id: _builtins.str = ...,
+        document_id: _builtins.str | None = ...,
         page_count: _builtins.int | None = ...,
         pages_loaded: _builtins.int = ...,
         page_from: _builtins.int | None = ...,
@@ -95,12 +95,14 @@ class Transcript(_message.Message):
         provenance_ids: _abc.Iterable[_builtins.str] | None = ...,
         verification_status: _attestation_pb2.VerificationStatus.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_certified", b"_certified", "_page_count", b"_page_count", "_page_from", b"_page_from", "_page_to", b"_page_to", "_taken_on", b"_taken_on", "_volume", b"_volume", "_witness", b"_witness", "certified", b"certified", "page_count", b"page_count", "page_from", b"page_from", "page_to", b"page_to", "taken_on", b"taken_on", "volume", b"volume", "witness", b"witness"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_certified", b"_certified", "_document_id", b"_document_id", "_page_count", b"_page_count", "_page_from", b"_page_from", "_page_to", b"_page_to", "_taken_on", b"_taken_on", "_volume", b"_volume", "_witness", b"_witness", "certified", b"certified", "document_id", b"document_id", "page_count", b"page_count", "page_from", b"page_from", "page_to", b"page_to", "taken_on", b"taken_on", "volume", b"volume", "witness", b"witness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_certified", b"_certified", "_page_count", b"_page_count", "_page_from", b"_page_from", "_page_to", b"_page_to", "_taken_on", b"_taken_on", "_volume", b"_volume", "_witness", b"_witness", "certified", b"certified", "document_id", b"document_id", "errata_count", b"errata_count", "id", b"id", "kind", b"kind", "numbered_lines", b"numbered_lines", "page_count", b"page_count", "page_from", b"page_from", "page_to", b"page_to", "pages_loaded", b"pages_loaded", "provenance_ids", b"provenance_ids", "short_cite", b"short_cite", "taken_on", b"taken_on", "verification_status", b"verification_status", "volume", b"volume", "witness", b"witness"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_certified", b"_certified", "_document_id", b"_document_id", "_page_count", b"_page_count", "_page_from", b"_page_from", "_page_to", b"_page_to", "_taken_on", b"_taken_on", "_volume", b"_volume", "_witness", b"_witness", "certified", b"certified", "document_id", b"document_id", "errata_count", b"errata_count", "id", b"id", "kind", b"kind", "numbered_lines", b"numbered_lines", "page_count", b"page_count", "page_from", b"page_from", "page_to", b"page_to", "pages_loaded", b"pages_loaded", "provenance_ids", b"provenance_ids", "short_cite", b"short_cite", "taken_on", b"taken_on", "verification_status", b"verification_status", "volume", b"volume", "witness", b"witness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__certified: _TypeAlias = _typing.Literal["certified"]  # noqa: Y015
     _WhichOneofArgType__certified: _TypeAlias = _typing.Literal["_certified", b"_certified"]  # noqa: Y015
+    _WhichOneofReturnType__document_id: _TypeAlias = _typing.Literal["document_id"]  # noqa: Y015
+    _WhichOneofArgType__document_id: _TypeAlias = _typing.Literal["_document_id", b"_document_id"]  # noqa: Y015
     _WhichOneofReturnType__page_count: _TypeAlias = _typing.Literal["page_count"]  # noqa: Y015
     _WhichOneofArgType__page_count: _TypeAlias = _typing.Literal["_page_count", b"_page_count"]  # noqa: Y015
     _WhichOneofReturnType__page_from: _TypeAlias = _typing.Literal["page_from"]  # noqa: Y015
@@ -115,6 +117,8 @@ class Transcript(_message.Message):
     _WhichOneofArgType__witness: _TypeAlias = _typing.Literal["_witness", b"_witness"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__certified) -> _WhichOneofReturnType__certified | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__document_id) -> _WhichOneofReturnType__document_id | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_count) -> _WhichOneofReturnType__page_count | None: ...
     @_typing.overload
