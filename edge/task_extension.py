@@ -58,7 +58,7 @@ class ExtensionTasks:
         return revision.result({"resultType": "task"} | (await self._service.create(call.caller, wanted)).of_extension())
 
     async def _get(self, caller: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
-        return detailed(await self._service.get(caller, task_id_of(params)))
+        return detailed(await self._service.get(caller, task_id_of(params), outcome=True))
 
     async def _update(self, caller: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
         task_id, responses = task_id_of(params), params.get("inputResponses")

@@ -119,9 +119,9 @@ class TaskService:
             orphan.cancel()
         await asyncio.gather(*self._orphans, return_exceptions=True)
 
-    async def get(self, caller: Caller, task_id: str) -> State:
-        """How a task stands now."""
-        return state(await _found(self._get(pb.GetTaskRequest(task_id=task_id, with_outcome=True), metadata=caller.metadata)))
+    async def get(self, caller: Caller, task_id: str, *, outcome: bool = False) -> State:
+        """How a task stands now, and how it ended where that is asked for."""
+        return state(await _found(self._get(pb.GetTaskRequest(task_id=task_id, with_outcome=outcome), metadata=caller.metadata)))
 
     async def ended(self, caller: Caller, task_id: str, ask: Callable[[State], Awaitable[None]] | None = None) -> State:
         """How a task ended, once it has and what it asks was asked. While nobody can say, it is tried again for a while."""

@@ -17,7 +17,7 @@ from edge.call import Handover, ToolCalls
 from edge.caller import Caller
 from edge.errors import Fault
 from edge.handoff import Called, final
-from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Response
+from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Id, Response
 from edge.sessions import Session
 from edge.talk import Talk, Tell, progress_token
 from edge.task_faults import Serve, fault, judged, task_id_of
@@ -77,7 +77,7 @@ class SessionTasks:
             arguments=call.params.get("arguments", {}),
             revision=call.session.version,
             ttl_ms=_ttl(call.params["task"]),
-            progress_token=progress_token(call.params),
+            progress_token=_token(call.params),
             session=call.session.id,
         )
         given = await self._calls.asked_first(tool, request, call.caller, call.talking)
@@ -190,3 +190,11 @@ def _ttl(asked: Any) -> int | None:
     if isinstance(ttl, bool) or not isinstance(ttl, int) or ttl < 0:
         raise Fault(INVALID_PARAMS, "params.task.ttl must be a whole number of milliseconds, 0 or more.")
     return ttl
+
+
+def _token(params: Mapping[str, Any]) -> Id | None:
+    """What the client calls the progress of this call, for as long as its task is kept."""
+    token = progress_token(params)
+    if token is not None and len(orjson.dumps(token)) > limits.PROGRESS_TOKEN_MAX_BYTES:
+        raise Fault(INVALID_PARAMS, f"params._meta.progressToken may have {limits.PROGRESS_TOKEN_MAX_BYTES} bytes as JSON.")
+    return token

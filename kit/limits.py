@@ -117,6 +117,7 @@ TASK_QUESTIONS_PER_SESSION_MAX = 25  # questions of tasks that a client is being
 TASK_ORPHANS_MAX = 100  # tasks that are taken back because their calls were, before their clients knew of them
 TASK_LISTENED_MAX = 100  # tasks that one subscription names
 TASK_ID_MAX_CHARS = 128
+PROGRESS_TOKEN_MAX_BYTES = 1_024  # of a token that is kept with a task
 
 # Approvals: people who sign in to decide
 PERSON_BODY_MAX_BYTES = 64 * 1024  # one form, or one JSON body

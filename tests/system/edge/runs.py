@@ -187,7 +187,7 @@ class Runs:
         return made
 
     async def _get(self, request: pb.GetTaskRequest, call: Call) -> Message:
-        self._failing("GetTask")
+        self._failing("GetTask" if not request.with_outcome else "GetTask with its outcome")
         run = self._find(request.task_id, call)
         return pb.GetTaskResponse(task=run.task(), outcome=run.outcome() if request.with_outcome else None)
 

@@ -9,6 +9,7 @@ import pytest
 from mcp_types import _v2025_11_25 as handshake
 
 from edge.errors import REQUEST_CANCELLED
+from kit import limits
 from tests.poll import until
 from tests.system.edge.tasking import CALL, FORBIDDEN, OPTIONAL, RELATED, REQUIRED, RESULT, asking, last, made, outcome, told
 from tests.system.edge.wire import META, Wire, error, messages, valid
@@ -360,3 +361,18 @@ def test_a_client_that_takes_only_events_is_answered_in_them(tasks: Wire, world:
         )
         assert answer.headers["content-type"] == "text/event-stream"
         assert len(messages(answer)) == 1
+
+
+def test_a_token_that_would_be_kept_too_long_is_refused(tasks: Wire, world: World) -> None:
+    longest = "x" * (limits.PROGRESS_TOKEN_MAX_BYTES - 2)
+    assert made(tasks, _meta={"progressToken": longest})["status"] == "working"
+    said = error(tasks.call("tools/call", asking(_meta={"progressToken": longest + "x"})), 200, -32602)
+    assert "progressToken" in said["error"]["message"]
+
+
+def test_polling_moves_no_result(tasks: Wire, world: World) -> None:
+    task = made(tasks)
+    world.runs.done(task["taskId"], RESULT)
+    assert told(tasks, task)["status"] == "completed"
+    assert "GetTask" in world.runs.asked
+    assert "GetTask with its outcome" not in world.runs.asked
