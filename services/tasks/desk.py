@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +56,10 @@ class Desk:
         rows = await self._store.run("launch", self._held(claim))
         return rows[0] if rows else None
 
-    async def renew(self) -> set[tuple[uuid.UUID, int]]:
-        """Makes every lease of this worker run anew, and says which runs it holds."""
-        rows = await self._store.run("renew", {"owner": self._owner, "lease_seconds": self._times.lease_seconds})
+    async def renew(self, ids: Iterable[uuid.UUID]) -> set[tuple[uuid.UUID, int]]:
+        """Makes the leases of these runs run anew, and says which are held. One whose claim was never heard of is left to run out."""
+        values = {"ids": list(ids), "owner": self._owner, "lease_seconds": self._times.lease_seconds}
+        rows = await self._store.run("renew", values)
         return {(row["id"], row["fence"]) for row in rows}
 
     async def complete(self, claim: Claim, result: bytes, *, is_error: bool) -> bool:

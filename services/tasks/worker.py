@@ -132,7 +132,7 @@ class Worker:
         before = {run_id: held for run_id, held in self._held.items() if not held.ending}
         if not before:
             return
-        still = await self._desk.renew()
+        still = await self._desk.renew(before)
         for run_id, held in before.items():
             if (run_id, held.claim.fence) not in still and not held.ending:
                 self._interrupt(held, None)

@@ -188,11 +188,11 @@ class World:
         return not await self.sql(statement)
 
     @asynccontextmanager
-    async def instance(self, *, worker: bool = True, **work: Any) -> AsyncIterator[Instance]:
+    async def instance(self, *, worker: bool = True, owner: str = "", **work: Any) -> AsyncIterator[Instance]:
         """One instance of the program, in this process."""
         settings = self.settings(**work)
         database = await db.connect(config.secret(settings.database.dsn_file), settings.database.pool_size)
-        here = assemble(settings, database, self.tools, f"test:{uuid.uuid4()}")
+        here = assemble(settings, database, self.tools, owner or f"test:{uuid.uuid4()}")
         handlers = kit_server.handlers(server.NAME, here.service.methods(), here.authority, db.explain, only_authenticate=True)
         async with serving("tasks", self.tls("tasks"), handlers) as address:
             self.addresses.append(address)

@@ -211,6 +211,27 @@ async def test_connections_that_are_cut_while_tasks_run_end_none_of_them(databas
             assert (await load.look(task_id, random.Random(0))).task.status == pb.RUN_STATUS_DONE
 
 
+async def test_a_claim_that_its_worker_never_heard_of_runs_out_although_the_worker_lives(database: Database, tmp_path: Path) -> None:
+    gate = Gate()
+    async with opened(database, tmp_path) as world:
+        async with world.instance(worker=False):
+            mine = await world.client()
+            lost, other = (await mine.create()).task_id, (await mine.create()).task_id
+        claimed = (
+            "UPDATE runs.agent_runs SET status = 'RUNNING', fence = 1, attempts = 1, lease_owner = 'here', "
+            "lease_until = now() + interval '1 second' WHERE id = $1::text::uuid"
+        )
+        await world.sql(claimed, lost)
+        world.answer = gate
+        async with world.instance(owner="here"):
+            async with asyncio.timeout(10):
+                for _ in (lost, other):  # both run at last, one beside the other
+                    await gate.begun.acquire()
+            gate.open.set()
+            again = Client(mine.api_key, mine.key_id, world.link(world.addresses[-1]), world.case_id)
+            assert [(await again.ended(i, 10)).task.status for i in (lost, other)] == [pb.RUN_STATUS_DONE] * 2
+
+
 async def test_services_that_are_started_again_lose_no_task(database: Database, tmp_path: Path) -> None:
     async with opened(database, tmp_path) as world, world.instance(retry_seconds=0.3) as here:
         mine = await world.client()

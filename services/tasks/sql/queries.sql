@@ -77,7 +77,7 @@ SELECT r.id, r.key_id, r.case_id, r.launch_ctx -> 'mcp_task' AS task, s.input, s
 
 -- name: renew
 UPDATE runs.agent_runs SET lease_until = clock_timestamp() + make_interval(secs => :lease_seconds::float8)
- WHERE lease_owner = :owner::text AND status = 'RUNNING' AND expires_at > clock_timestamp()
+ WHERE id = ANY (:ids::uuid[]) AND lease_owner = :owner::text AND status = 'RUNNING' AND expires_at > clock_timestamp()
 RETURNING id, fence;
 
 -- name: complete
