@@ -52,13 +52,15 @@ class Edge:
     app: Starlette
     channel: MemoryChannel
     subscriptions: Subscriptions | None
-    news: TaskNews | None
+    tasks: SessionTasks | None
 
     async def end_streams(self) -> None:
         """Ends every stream, because this program stops."""
         await self.channel.end_streams()
         if self.subscriptions is not None:
             await self.subscriptions.end_streams()
+        if self.tasks is not None:
+            self.tasks.waits.end()
 
 
 def build(
@@ -122,7 +124,7 @@ def build(
     routes = [Route(ENDPOINT, endpoint), Route(f"{ENDPOINT}/", endpoint), *neighbours]
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False  # clients lose their body or their key on a redirect
-    return Edge(app, memory, subscriptions, tasks.news if tasks else None)
+    return Edge(app, memory, subscriptions, tasks)
 
 
 def _program(path: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +23,7 @@ from edge.task_news import TaskNews
 from edge.task_questions import Questions
 from edge.task_service import NewTask, State, TaskService
 from edge.task_shapes import with_related
+from edge.task_waits import Waits
 from kit import limits
 from kit.catalogue import Tool
 from kit.errors import Refusal
@@ -43,7 +42,7 @@ class SessionTasks:
 
     def __init__(self, service: TaskService, news: TaskNews, calls: ToolCalls) -> None:
         self._service, self.news, self._calls = service, news, calls
-        self._waits: Counter[str] = Counter()
+        self.waits = Waits()
         methods: dict[str, Serve] = {"tasks/get": self._get, "tasks/list": self._list, "tasks/cancel": self._cancel}
         self._methods = {name: judged(serve) for name, serve in methods.items()}
 
@@ -92,24 +91,10 @@ class SessionTasks:
 
     async def _result(self, session: Session, caller: Caller, params: Mapping[str, Any], tell: Tell | None) -> Any:
         task_id = task_id_of(params)
-        with self._place(session.key_id):
-            ended = await self._ended(session, caller, task_id, tell)
+        ended = await self.waits.hold(session.key_id, self._ended(session, caller, task_id, tell))
         if ended.result is None:
             raise ended.error()
         return orjson.Fragment(with_related(ended.result, ended.task.id))
-
-    @contextmanager
-    def _place(self, key_id: str) -> Iterator[None]:
-        """One of the places in which a key may wait; whoever gets none can still ask how the task stands."""
-        if self._waits[key_id] >= limits.TASK_WAITS_PER_KEY_MAX:
-            raise Fault(INVALID_REQUEST, f"This key waits {limits.TASK_WAITS_PER_KEY_MAX} times already. Ask with tasks/get instead.")
-        self._waits[key_id] += 1
-        try:
-            yield
-        finally:
-            self._waits[key_id] -= 1
-            if not self._waits[key_id]:
-                del self._waits[key_id]
 
     async def _ended(self, session: Session, caller: Caller, task_id: str, tell: Tell | None) -> State:
         if tell is None:

@@ -58,7 +58,7 @@ class Running:
     @property
     def following(self) -> int:
         """How many sessions are told of their tasks."""
-        return self.app.news.count if self.app.news is not None else 0
+        return self.app.tasks.news.count if self.app.tasks is not None else 0
 
     @property
     def listening(self) -> int:

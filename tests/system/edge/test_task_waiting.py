@@ -184,7 +184,9 @@ def test_the_program_stopping_lets_nobody_wait_for_long(site: Site, world: World
             until(lambda: world.runs.waiting == 1, "it waits")
             started = time.monotonic()
         assert time.monotonic() - started < 5
-        assert isinstance(waiting.exception(10), httpx.HTTPError)
+        said = last(waiting.result(10))["error"]
+        assert (said["code"], said["data"]["retryable"]) == (-32603, True)
+        assert world.runs.kept[task["taskId"]].word == "PENDING"
     until(lambda: world.runs.waiting == 0, "nobody waits")
 
 
