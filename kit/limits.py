@@ -215,7 +215,7 @@ DOCUMENT_MAX_BYTES = 64 * 1024 * 1024
 FILE_LINK_SECONDS = 300  # how long a link to a document's file is good
 FILE_LINK_MAX_CHARS = 1_024
 FILE_NAME_MAX_CHARS = 80
-FILES_AT_ONCE_MAX = 8  # files that one program holds in memory to send
+FILES_AT_ONCE_MAX = 4  # files that one program holds in memory to send
 STORE_SECONDS = 5.0  # one step of a conversation with an object store
 
 # Loaders

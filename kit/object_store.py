@@ -26,6 +26,10 @@ class OutOfReach(Exception):
     """The store did not answer, or would not."""
 
 
+class TooLarge(Exception):
+    """More bytes than one object may have."""
+
+
 class Altered(Exception):
     """What lies under the name is not what the name says."""
 
@@ -46,10 +50,10 @@ class ObjectStore(Protocol):
     """A store of objects by digest."""
 
     def fetch_object(self, digest: str) -> bytes | None:
-        """The bytes with this digest; None where there are none. Raises Altered and OutOfReach."""
+        """The bytes with this digest; None where there are none. Raises Altered, TooLarge and OutOfReach."""
 
     def keep_object(self, content: bytes) -> str:
-        """Keeps bytes and returns their digest; the same bytes are kept once."""
+        """Keeps bytes and returns their digest; the same bytes are kept once. Raises TooLarge and OutOfReach."""
 
 
 def _named(digest: str) -> str:
@@ -58,8 +62,14 @@ def _named(digest: str) -> str:
     return digest
 
 
+def _bounded(content: bytes) -> bytes:
+    if len(content) > limits.DOCUMENT_MAX_BYTES:
+        raise TooLarge
+    return content
+
+
 def _checked(digest: str, content: bytes) -> bytes:
-    if sha256(content).hexdigest() != digest:
+    if sha256(_bounded(content)).hexdigest() != digest:
         raise Altered
     return content
 
@@ -90,7 +100,7 @@ class FolderStore:
 
     def keep_object(self, content: bytes) -> str:
         """Keeps bytes, whole or not at all."""
-        digest = sha256(content).hexdigest()
+        digest = sha256(_bounded(content)).hexdigest()
         path = self._path(digest)
         try:
             if self.fetch_object(digest) is not None:
@@ -129,7 +139,7 @@ class S3Store:
 
     def keep_object(self, content: bytes) -> str:
         """Keeps bytes."""
-        digest = sha256(content).hexdigest()
+        digest = sha256(_bounded(content)).hexdigest()
         status, _ = self._ask("PUT", digest, content)
         if status not in (http.HTTPStatus.OK, http.HTTPStatus.CREATED):
             raise OutOfReach

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from kit import typography
-from kit.object_store import ObjectStore
+from kit import limits, typography
+from kit.object_store import ObjectStore, TooLarge
 from ops.importers import papers, transcripts
 from ops.importers.loadfile import Member
 from ops.importers.pages import File, ImportFailure, Page, Reading, passages, read_file, spans
@@ -87,7 +87,7 @@ class Library:
         counted = files[:1] if spec.get("reader") == "ocr" else files
         digest = counted[0].sha256 if len(counted) == 1 else sha256(b"".join(f.content for f in counted)).hexdigest()
         if self.store is not None:
-            self.store.keep_object(b"".join(f.content for f in counted))
+            self._keep(spec["title"], self.store, b"".join(f.content for f in counted))
         version_id = self.rows.id("document_versions", key, digest)
         paper = Paper(
             document_id,
@@ -117,6 +117,14 @@ class Library:
         self._tell(spec["title"], reading)
         self.papers[key] = paper
         return paper
+
+    def _keep(self, title: str, store: ObjectStore, content: bytes) -> None:
+        try:
+            store.keep_object(content)
+        except TooLarge:
+            self.report.append(
+                f"{title}: its file is larger than {limits.DOCUMENT_MAX_BYTES // 2**20} MiB and was not kept: there will be no link to it"
+            )
 
     def withheld(self, spec: dict[str, Any], source: Source) -> None:
         """Adds a document that is known by what others say of it: its bytes are not here, and it may not be produced."""

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from kit import file_links, limits
 from kit.file_links import Link
-from kit.object_store import Altered, ObjectStore, OutOfReach
+from kit.object_store import Altered, ObjectStore, OutOfReach, TooLarge
 
 log = logging.getLogger(__name__)
 # What a browser may be told a file is. Anything else is bytes to be saved.
@@ -59,7 +59,7 @@ class Files:
         try:
             async with self.busy:
                 content = await asyncio.to_thread(self.store.fetch_object, link.sha256)
-        except Altered:
+        except (Altered, TooLarge):
             log.error("stored file is not what its name says", extra={"sha256": link.sha256})
             return _said(500, ALTERED)
         except OutOfReach:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -13,13 +16,14 @@ from typing import Any
 import httpx
 import pytest
 
-from kit import db, limits
+from kit import db, file_links, limits
 from kit.object_store import FolderStore, ObjectStore, OutOfReach, S3Store, open_store
 from services.files import app
 from services.reads.thinking import clearance
 from tests.cluster import Loaded
 from tests.db.reads_world import CLIENT_SAFE, LINKS, reads, thinks
 from tests.db.test_reads_search import INSTRUCTION, execute
+from tests.poll import until_async
 from tests.s3_server import KEY, KEY_ID, s3_server
 
 MATA = "64e91505-93ad-50ef-9065-72def7288f38"
@@ -237,6 +241,58 @@ async def test_every_document_of_every_matter_is_in_the_store_under_its_digest(l
         content = store.fetch_object(row["sha256"])
         assert content is not None, row["sha256"]
         assert len(content) == row["byte_count"]
+
+
+async def test_a_file_that_is_larger_than_the_limit_has_no_link(
+    loaded: Loaded, store: FolderStore, clean: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reads(loaded.database, clean["case_id"], thinking=thinks(store=store)) as ask:
+        monkeypatch.setattr(limits, "DOCUMENT_MAX_BYTES", 1_000)
+        answer = await ask("get_document", **clean)
+    assert (answer["document"]["url"], answer["verification_status"]) == (None, "ungrounded")
+    assert clearance.TOO_LARGE in answer["verification"]["notes"]
+
+
+def test_a_file_name_is_short_and_plain_whatever_the_title() -> None:
+    name = clearance.file_name('Ünïcode / "quoted" ' + "x" * 500, "application/pdf")
+    assert len(name) <= limits.FILE_NAME_MAX_CHARS + len(".pdf")
+    assert re.fullmatch(r"[A-Za-z0-9-]+\.pdf", name)
+    assert clearance.file_name("…", None) == "document.bin"
+
+
+class Slow:
+    """A store that counts who waits in it, and lets nobody go before it is told to."""
+
+    def __init__(self) -> None:
+        self.inside, self.most, self.go, self._lock = 0, 0, threading.Event(), threading.Lock()
+
+    def fetch_object(self, _digest: str) -> bytes | None:
+        with self._lock:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+        self.go.wait(20)
+        with self._lock:
+            self.inside -= 1
+        return b""
+
+    def keep_object(self, _content: bytes) -> str:
+        return ""
+
+
+async def test_only_so_many_files_are_held_at_once_and_the_rest_wait() -> None:
+    slow = Slow()
+    link = file_links.make(LINKS, file_links.Link("ab" * 32, "", "x", 300))
+    files = app.build(LINKS.public_key(), slow, lambda: 0)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(files), base_url="http://files.example", timeout=30) as client:
+        asked = [asyncio.ensure_future(client.get(f"/files/{link}")) for _ in range(limits.FILES_AT_ONCE_MAX + 4)]
+        await until_async(lambda: _reached(slow, limits.FILES_AT_ONCE_MAX), "the first are inside")
+        slow.go.set()
+        assert {r.status_code for r in await asyncio.gather(*asked)} == {200}
+    assert slow.most == limits.FILES_AT_ONCE_MAX
+
+
+async def _reached(slow: Slow, many: int) -> bool:
+    return slow.inside >= many
 
 
 # The same on a server that speaks S3.

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kit import db, embedding, limits
+from kit.errors import Refusal
 from services.reads.thinking import candidates
 from services.reads.thinking.credential import NONE, PLATFORM_ONLY, Resolution
 from tests import anthropic_server
@@ -223,6 +224,24 @@ async def test_passages_that_are_more_than_the_vectors_compared_are_said(loaded:
     async with reads(loaded.database, case_id) as ask:
         answer = await ask("retrieve", case_id=case_id, query=WHO)
     assert "looked at 50 passages of more" in notes(answer)
+
+
+async def test_each_search_gives_the_fusion_so_many_and_no_more(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    case_id = loaded.matters["mclean"]
+    monkeypatch.setattr(limits, "RETRIEVAL_CANDIDATES_MAX", 4)
+    monkeypatch.setattr(limits, "RETRIEVAL_VECTOR_CANDIDATES_MAX", 3)
+    async with reads(loaded.database, case_id) as ask:
+        answer = await ask("retrieve", case_id=case_id, query=WHO, max_passages=limits.RETRIEVED_MAX)
+    found = [f for p in answer["passages"] for f in p["found_by"]]
+    assert (found.count("words"), found.count("vectors")) == (4, 3)
+
+
+async def test_more_passages_than_an_answer_may_have_are_refused_by_name(loaded: Loaded) -> None:
+    case_id = loaded.matters["mclean"]
+    async with reads(loaded.database, case_id) as ask:
+        for tool in ("retrieve", "search_firm_work_product"):
+            with pytest.raises(Refusal, match="max_passages"):
+                await ask(tool, case_id=case_id, query=WHO, max_passages=limits.RETRIEVED_MAX + 1)
 
 
 def test_the_model_places_a_text_nearest_to_itself() -> None:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from kit import file_links, limits
 from kit.db import Connection, Record, arguments, load_statements
-from kit.object_store import Altered, ObjectStore
+from kit.object_store import Altered, ObjectStore, TooLarge
 from services.reads.engines import gate
 from services.reads.engines.authorities import Known
 
@@ -23,6 +23,7 @@ _ENDINGS = {"application/pdf": ".pdf", "text/plain": ".txt", "application/json":
 NEVER_HERE = "The bytes of this version were never here: it is known by an index only, so there is no link."
 NOT_STORED = "The file of this version is not in the store, so there is no link."
 ALTERED = "The stored file is not the one with the digest that the record cites, so there is no link."
+TOO_LARGE = f"The file of this version is larger than {limits.DOCUMENT_MAX_BYTES // 2**20} MiB, so there is no link."
 ENDS = f"The link ends after {limits.FILE_LINK_SECONDS // 60} minutes, and whoever has it can open it until then."
 
 
@@ -81,6 +82,8 @@ async def why_no_file(store: ObjectStore, digest: str | None) -> str | None:
         content = await asyncio.to_thread(store.fetch_object, digest)
     except Altered:
         return ALTERED
+    except TooLarge:
+        return TOO_LARGE
     return None if content is not None else NOT_STORED
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from kit import limits
 from kit.config import ConfigError
-from kit.object_store import Altered, FolderStore, OutOfReach, S3Store, StoreConfig, open_store, sign
+from kit.object_store import Altered, FolderStore, OutOfReach, S3Store, StoreConfig, TooLarge, open_store, sign
 
 CONTENT = b"%PDF-1.7 a paper"
 DIGEST = sha256(CONTENT).hexdigest()
@@ -79,3 +81,23 @@ def test_a_store_that_nobody_serves_is_out_of_reach() -> None:
 def test_a_configuration_that_names_no_store_is_refused_by_its_key(config: StoreConfig, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
         open_store(config)
+
+
+def test_an_object_that_is_too_large_is_neither_kept_nor_handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FolderStore(tmp_path)
+    store.keep_object(CONTENT)
+    monkeypatch.setattr(limits, "DOCUMENT_MAX_BYTES", len(CONTENT))
+    assert store.fetch_object(DIGEST) == CONTENT
+    monkeypatch.setattr(limits, "DOCUMENT_MAX_BYTES", len(CONTENT) - 1)
+    for wrong in (lambda: store.fetch_object(DIGEST), lambda: store.keep_object(CONTENT)):
+        with pytest.raises(TooLarge):
+            wrong()
+
+
+def test_a_store_that_takes_the_connection_and_says_nothing_is_out_of_reach_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "STORE_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        store = S3Store(StoreConfig("s3", endpoint=f"http://127.0.0.1:{port}", bucket="b"), "id", "key")
+        with pytest.raises(OutOfReach):
+            store.fetch_object(DIGEST)
