@@ -17,6 +17,7 @@ from tests import anthropic_server
 from tests.anthropic_server import Provider, Reply
 from tests.cluster import Loaded
 from tests.db.reads_world import CLIENT_SAFE, reads, thinks
+from tests.db.record_world import seen_by
 from tests.db.test_reads_search import INSTRUCTION, execute
 
 SECRET = "sk-ant-api03-a-credential-of-the-owner"
@@ -193,6 +194,11 @@ async def test_row_security_alone_keeps_the_firms_own_work_from_the_client_lane(
     async with reads(loaded.database, case_id, credential_class=CLIENT_SAFE) as ask:  # auth refuses before this; here nothing does
         answer = await ask("search_firm_work_product", case_id=case_id, query="proof of legislative purpose")
     assert (answer["read_state"], answer["passages"]) == ("empty", [])
+    async with seen_by(loaded.database, "svc_reads", case_id) as reader:  # in no lane at all, which is the client's
+        for table in ("work_products", "work_product_passages"):
+            assert await reader.fetchval(f"SELECT count(*) FROM record.{table}") == 0
+        own = "SELECT count(*) FROM record.passage_vectors v WHERE NOT EXISTS (SELECT FROM record.passages g WHERE g.id = v.passage_id)"
+        assert await reader.fetchval(own) == 0
 
 
 async def test_a_memo_whose_text_was_changed_after_its_digest_is_ungrounded(own_loaded: Loaded) -> None:

@@ -54,8 +54,14 @@ def test_a_models_answer_is_a_whole_order_or_nothing(many: int, said: Any) -> No
 def test_what_a_model_leaves_out_follows_in_the_order_it_was_given(numbers: list[int]) -> None:
     order = chosen({"order": numbers}, 8)
     assert order is not None
-    assert list(order[: len(numbers)]) == [n - 1 for n in numbers]
-    assert list(order[len(numbers) :]) == sorted(order[len(numbers) :])
+    rest = sorted(set(range(8)) - {n - 1 for n in numbers})
+    assert list(order) == [*(n - 1 for n in numbers), *rest]
+
+
+@given(st.lists(st.integers(-2, 12), min_size=1, max_size=6))
+def test_an_order_that_names_a_passage_twice_or_one_that_is_not_there_is_nothing(numbers: list[int]) -> None:
+    right = len(set(numbers)) == len(numbers) and all(1 <= n <= 8 for n in numbers)
+    assert (chosen({"order": numbers}, 8) is not None) == right
 
 
 @pytest.mark.parametrize("answer", [None, [], "1", {"order": None}, {"other": [1]}, {"order": {}}])
