@@ -102,6 +102,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--scenario", action="append", help="only this scenario of the suite; may be repeated")
     parser.add_argument("--output", help="keep the suite's own results in this folder")
     parser.add_argument("--verbose", action="store_true", help="print all that the suite says")
+    parser.add_argument("--fetch", action="store_true", help="install Node and the suite, and run nothing")
     parser.add_argument("--serve", action="store_true", help="start the site and leave it to you")
     options = parser.parse_args(arguments)
     options.revision = options.revision or list(RUNS)
@@ -110,6 +111,9 @@ def main(arguments: list[str]) -> int:
     except node.NoSuite as error:
         print(f"conformance: {error}", file=sys.stderr)
         return 1
+    if options.fetch:
+        print(f"suite {suite.version} is here")
+        return 0
     with tempfile.TemporaryDirectory() as folder, cluster(Path(folder) / "pg") as started, started.copy() as database:
         try:
             return 0 if asyncio.run(conform(options, suite, database, Path(folder))) else 1
