@@ -85,6 +85,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for top in ("kit", "edge", "services", "ops", "protos", "third_party", "db", "data", "deploy", "scripts", "buf.yaml", "buf.gen.yaml"):
         source = ROOT / top
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target / top)
+    # The generator makes the fixture's stubs too.
+    for tree in ("protos", "gen"):
+        shutil.copytree(ROOT / "tests" / "conformance" / tree, target / "tests" / "conformance" / tree)
     docket = target / "protos" / "substrate" / "reads" / "v1" / "docket.proto"
     text = docket.read_text(encoding="utf-8")
     head, brace, rest = text.partition("\n}\n")
