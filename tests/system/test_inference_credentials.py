@@ -6,19 +6,26 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 from substrate.auth.v1 import inference_service_pb2 as pb
 from substrate.auth.v1 import inference_service_pb2_grpc
+from substrate.reads.v1 import retrieval_pb2, retrieval_pb2_grpc
 
 from kit import config, db
 from kit.sealed_credentials import read_key
 from kit.server import Call
+from ops import probe
 from ops.layout import ROOT
 from ops.pki import Pair
+from ops.process import python_environ
 from services.reads.thinking.credential import NONE, NOT_ASKED, NOT_OPENED, PLATFORM_ONLY, Resolution, SealedCredentials
+from tests import anthropic_server
+from tests.poll import until
 from tests.system.stack import Stack
 
 OWN, SHARED, PLATFORM = "sk-ant-api03-own", "sk-ant-api03-firm", "sk-ant-api03-platform"
@@ -102,6 +109,43 @@ async def test_another_key_opens_nothing_and_an_auth_that_is_away_is_said(stack:
     assert credential(stack, "firm", typed=SHARED).returncode == 0
     assert await resolved(stack, owner, key=bytes(32)) == Resolution(NOT_OPENED)
     assert await resolved(stack, owner, address="127.0.0.1:1") == Resolution(NOT_ASKED)
+
+
+@contextmanager
+def reads_beside(stack: Stack, folder: Path, **environ: str) -> Iterator[str]:
+    """Another instance of reads with the stack's own configuration but for these; yields where it serves."""
+    ready = folder / "ready"
+    told = python_environ() | {"SUBSTRATE_SERVER_LISTEN": "127.0.0.1:0", "SUBSTRATE_SERVER_READY_FILE": str(ready), **environ}
+    command = [sys.executable, "-m", "services.reads", "--config", str(stack.data.config / "reads.toml")]
+    with (folder / "log").open("wb") as log, subprocess.Popen(command, cwd=ROOT, env=told, stderr=log, stdout=log) as running:
+        try:
+            until(lambda: ready.exists() or running.poll() is not None, "reads serves", 60)
+            assert running.poll() is None, (folder / "log").read_text(encoding="utf-8")
+            yield ready.read_text(encoding="utf-8")
+        finally:
+            running.terminate()
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_question_is_reranked_with_the_credential_of_the_keys_owner_through_the_whole_system(stack: Stack, tmp_path: Path) -> None:
+    assert credential(stack, "ada.reyes@firm.example", typed=OWN).returncode == 0
+    request = retrieval_pb2.RetrieveRequest(case_id=stack.matters["mclean"], query="Who drafted the model act?", max_passages=2)
+    key = (("authorization", f"Bearer {stack.keys['firm']}"),)
+    with anthropic_server.provider() as provider:
+        provider.reply = anthropic_server.order(5)
+        with (
+            reads_beside(stack, tmp_path, SUBSTRATE_INFERENCE_BASE_URL=provider.url) as address,
+            probe.channel(address, "reads", stack.data.pki, "firm") as channel,
+        ):
+            answer = retrieval_pb2_grpc.RetrievalServiceStub(channel).Retrieve(request, metadata=key, timeout=30)
+    with stack.channel("reads", "firm") as channel:
+        assert credential(stack, "ada.reyes@firm.example", "--remove").returncode == 0
+        plain = retrieval_pb2_grpc.RetrievalServiceStub(channel).Retrieve(request, metadata=key, timeout=30)
+    assert [h["authorization"] for h in provider.headers] == [f"Bearer {OWN}"]
+    assert "with the personal credential of the owner of this key" in " ".join(answer.attestation.verification.notes)
+    assert "Not reranked: no Anthropic credential" in " ".join(plain.attestation.verification.notes)
+    assert answer.passages[1].id == plain.passages[0].id, "the model put another first"
+    assert OWN not in (tmp_path / "log").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("typed", ["", "two words", "x" * 501, "naïve"])
