@@ -61,8 +61,8 @@ class RecordCheckServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyQuote(self, request, context):
-        """Checks one quote against a document of the matter, letter by letter: exact on the page cited, exact on another page (wrong_page), or not there
-        (misquote). Marked alterations are allowed: [...], . . . and bracketed letters. A page that is not loaded is not_loaded, never a failed check. The
+        """Checks a quotation that a draft makes from a document of the matter, letter by letter: exact where it is cited, wrong_page, or a misquote that
+        stands nowhere. Marked alterations are allowed: [...], . . . and bracketed letters. What is not loaded is not_loaded, never a failed check. The
         nearest passage is shown as a hint for a person; likeness decides nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -39,8 +39,8 @@ class RecordCheckServiceStub:
     exists, never whether it bears out what it is cited for: for words in quotation marks use verify_quote, for case cites extract_citations.
     """
     VerifyQuote: _grpc.UnaryUnaryMultiCallable[_record_checks_pb2.VerifyQuoteRequest, _record_checks_pb2.VerifyQuoteResponse]
-    """Checks one quote against a document of the matter, letter by letter: exact on the page cited, exact on another page (wrong_page), or not there
-    (misquote). Marked alterations are allowed: [...], . . . and bracketed letters. A page that is not loaded is not_loaded, never a failed check. The
+    """Checks a quotation that a draft makes from a document of the matter, letter by letter: exact where it is cited, wrong_page, or a misquote that
+    stands nowhere. Marked alterations are allowed: [...], . . . and bracketed letters. What is not loaded is not_loaded, never a failed check. The
     nearest passage is shown as a hint for a person; likeness decides nothing.
     """
 
@@ -55,8 +55,8 @@ class RecordCheckServiceAsyncStub(RecordCheckServiceStub):
     exists, never whether it bears out what it is cited for: for words in quotation marks use verify_quote, for case cites extract_citations.
     """
     VerifyQuote: _aio.UnaryUnaryMultiCallable[_record_checks_pb2.VerifyQuoteRequest, _record_checks_pb2.VerifyQuoteResponse]  # type: ignore[assignment]
-    """Checks one quote against a document of the matter, letter by letter: exact on the page cited, exact on another page (wrong_page), or not there
-    (misquote). Marked alterations are allowed: [...], . . . and bracketed letters. A page that is not loaded is not_loaded, never a failed check. The
+    """Checks a quotation that a draft makes from a document of the matter, letter by letter: exact where it is cited, wrong_page, or a misquote that
+    stands nowhere. Marked alterations are allowed: [...], . . . and bracketed letters. What is not loaded is not_loaded, never a failed check. The
     nearest passage is shown as a hint for a person; likeness decides nothing.
     """
 
@@ -80,8 +80,8 @@ class RecordCheckServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _record_checks_pb2.VerifyQuoteRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_record_checks_pb2.VerifyQuoteResponse, _abc.Awaitable[_record_checks_pb2.VerifyQuoteResponse]]:
-        """Checks one quote against a document of the matter, letter by letter: exact on the page cited, exact on another page (wrong_page), or not there
-        (misquote). Marked alterations are allowed: [...], . . . and bracketed letters. A page that is not loaded is not_loaded, never a failed check. The
+        """Checks a quotation that a draft makes from a document of the matter, letter by letter: exact where it is cited, wrong_page, or a misquote that
+        stands nowhere. Marked alterations are allowed: [...], . . . and bracketed letters. What is not loaded is not_loaded, never a failed check. The
         nearest passage is shown as a hint for a person; likeness decides nothing.
         """
 
