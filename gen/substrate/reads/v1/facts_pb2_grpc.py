@@ -48,8 +48,9 @@ class FactServiceServicer:
 
     def GetFactRecord(self, request, context):
         """Facts of the matter: each proposition with its posture as an attorney decided it, the verbatim quotes behind it with document and page, and
-        the claim elements it bears on. Use it for "which facts are undisputed, with quote and page". A model's view of the posture stands only in
-        posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless include_retired is true.
+        the claim elements it bears on. Use it for "which facts are undisputed on this matter, with the exact quote and page cite". A model's view of
+        the posture stands only in posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless
+        include_retired is true.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

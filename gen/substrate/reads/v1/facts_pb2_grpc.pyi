@@ -35,8 +35,9 @@ class FactServiceStub:
     def __new__(cls, channel: _aio.Channel) -> FactServiceAsyncStub: ...
     GetFactRecord: _grpc.UnaryUnaryMultiCallable[_facts_pb2.GetFactRecordRequest, _facts_pb2.GetFactRecordResponse]
     """Facts of the matter: each proposition with its posture as an attorney decided it, the verbatim quotes behind it with document and page, and
-    the claim elements it bears on. Use it for "which facts are undisputed, with quote and page". A model's view of the posture stands only in
-    posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless include_retired is true.
+    the claim elements it bears on. Use it for "which facts are undisputed on this matter, with the exact quote and page cite". A model's view of
+    the posture stands only in posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless
+    include_retired is true.
     """
 
 @_typing.type_check_only
@@ -46,8 +47,9 @@ class FactServiceAsyncStub(FactServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetFactRecord: _aio.UnaryUnaryMultiCallable[_facts_pb2.GetFactRecordRequest, _facts_pb2.GetFactRecordResponse]  # type: ignore[assignment]
     """Facts of the matter: each proposition with its posture as an attorney decided it, the verbatim quotes behind it with document and page, and
-    the claim elements it bears on. Use it for "which facts are undisputed, with quote and page". A model's view of the posture stands only in
-    posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless include_retired is true.
+    the claim elements it bears on. Use it for "which facts are undisputed on this matter, with the exact quote and page cite". A model's view of
+    the posture stands only in posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless
+    include_retired is true.
     """
 
 class FactServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -60,8 +62,9 @@ class FactServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_facts_pb2.GetFactRecordResponse, _abc.Awaitable[_facts_pb2.GetFactRecordResponse]]:
         """Facts of the matter: each proposition with its posture as an attorney decided it, the verbatim quotes behind it with document and page, and
-        the claim elements it bears on. Use it for "which facts are undisputed, with quote and page". A model's view of the posture stands only in
-        posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless include_retired is true.
+        the claim elements it bears on. Use it for "which facts are undisputed on this matter, with the exact quote and page cite". A model's view of
+        the posture stands only in posture.model_proposal, changes nothing, and is matched by no filter. Retired and merged facts are left out unless
+        include_retired is true.
         """
 
 def add_FactServiceServicer_to_server(servicer: FactServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
