@@ -53,7 +53,8 @@ class Worker:
 
     def __init__(self, desk: Desk, calls: Calling, keys: Keys, settings: Settings) -> None:
         self._desk, self._calls, self._keys, self._settings = desk, calls, keys, settings
-        self._held: dict[uuid.UUID, Held] = {}
+        # By claim: a run that was given back and taken again may be in hand twice until the earlier hold is let go of.
+        self._held: dict[Claim, Held] = {}
         self._wake, self._beat, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
 
@@ -122,19 +123,19 @@ class Worker:
             claims = await self._desk.claim(free)
             for claim in claims:
                 held = Held(claim)
-                self._held[claim.run_id] = held
+                self._held[claim] = held
                 held.work = asyncio.create_task(self._work(held))
             if len(claims) < free:
                 return
 
     async def _hold(self) -> None:
         """Keeps the leases, and lets go of what somebody else has ended, taken or given to another."""
-        before = {run_id: held for run_id, held in self._held.items() if not held.ending}
+        before = [held for held in self._held.values() if not held.ending]
         if not before:
             return
-        still = await self._desk.renew(before)
-        for run_id, held in before.items():
-            if (run_id, held.claim.fence) not in still and not held.ending:
+        still = await self._desk.renew({held.claim.run_id for held in before})
+        for held in before:
+            if (held.claim.run_id, held.claim.fence) not in still and not held.ending:
                 self._interrupt(held, None)
 
     async def _sweep(self) -> None:
@@ -171,7 +172,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - looked at there: what will pass is no end, and the rest is a defect that is logged
             await self._failed(held, error)
         finally:
-            self._held.pop(held.claim.run_id, None)
+            self._held.pop(held.claim, None)
             self._wake.set()
 
     async def _failed(self, held: Held, error: Exception) -> None:
