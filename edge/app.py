@@ -14,16 +14,18 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from substrate.changes.v1 import change_service_pb2
 
 from edge import tools
 from edge.authorization import ENDPOINT, METADATA_PATH, Authorization
 from edge.call import ToolCalls
+from edge.changes import WATCH, Changes, Watches
 from edge.channel import MemoryChannel
 from edge.config import EdgeConfig, Timing
 from edge.endpoint import Endpoint
 from edge.families import Family
 from edge.handoff import PAGE, Handoffs, check_pages
-from edge.legacy import Legacy
+from edge.legacy import Beside, Legacy
 from edge.link_requests import LinkRequests
 from edge.modern import Modern
 from edge.origins import Origins
@@ -83,10 +85,12 @@ def build(
 
     callable_ = [*catalogue.tools, *(card.tool for card in toolbox.addressed)]
     calls = ToolCalls(toolbox, {t.path: (stream if t.streams else method)(t.path, t.response_class) for t in callable_})
-    families: list[Family] = [Resources(calls, toolbox.addressed)]
+    changing = bool(settings.offers.changes)
+    resources = Resources(calls, toolbox.addressed, changing)
+    families: list[Family] = [resources]
     if settings.offers.prompts:
         serving = channels[settings.offers.prompts]
-        families.append(Prompts(lambda path, response: client.method(serving, path, response)))
+        families.append(Prompts(lambda path, response: client.method(serving, path, response), changing))
     memory = MemoryChannel(now, timing.session_idle_seconds)
     authority = Authority(config.Peer(settings.backends.auth), settings.tls)
     authorization = Authorization(public_url, (t.scope for t in catalogue.tools), settings.http.authorization_servers)
@@ -96,10 +100,14 @@ def build(
     ring = Ring.read(config.secret(settings.handoff.state_keys_file)) if settings.handoff.state_keys_file else None
     kept = TaskService(method, stream, timing.task_away_seconds) if settings.backends.tasks else None
     tasks = SessionTasks(kept, TaskNews(kept, memory, timing.task_pause_seconds), calls) if kept else None
-    deferred, subscriptions = (ExtensionTasks(kept, calls), Subscriptions(kept, timing)) if kept else (None, None)
-    seals = Seals(ring, public_url, clock)
-    modern = Modern(toolbox, calls, Rounds(handoffs, ring, public_url, clock), seals, timing, families, deferred, subscriptions)
-    legacy = Legacy(toolbox, calls, memory, now, timing, families, links, tasks)
+    deferred = ExtensionTasks(kept, calls) if kept else None
+    watches = Watches(resources, memory) if changing else None
+    subscriptions = Subscriptions(kept, timing, watches) if kept or watches else None
+    changes = _changes(channels[settings.offers.changes], watches, subscriptions, timing) if watches and subscriptions else None
+    modern = Modern(
+        toolbox, calls, Rounds(handoffs, ring, public_url, clock), Seals(ring, public_url, clock), timing, families, deferred, subscriptions
+    )
+    legacy = Legacy(toolbox, calls, memory, now, timing, families, Beside(links, tasks, watches))
     endpoint = Endpoint(origins, authorization, authority, legacy, modern)
 
     @asynccontextmanager
@@ -114,6 +122,8 @@ def build(
                 stack.push_async_callback(kept.close)
             if tasks is not None:
                 stack.push_async_callback(tasks.news.close)
+            if changes is not None:
+                stack.push_async_callback(_cancelled, asyncio.create_task(changes.run()))
             sweeper = asyncio.create_task(_sweep(memory, tasks.news if tasks else None, timing.session_sweep_seconds))
             stack.push_async_callback(_cancelled, sweeper)
             yield
@@ -130,6 +140,14 @@ def build(
 def _program(path: str) -> str:
     """The program that serves a method, by its package: `/substrate.reads.v1.MatterService/GetMatter` is served by reads."""
     return path.split(".")[1]
+
+
+def _changes(channel: grpc.aio.Channel, watches: Watches, subscriptions: Subscriptions, timing: Timing) -> Changes:
+    """Hears of changes, and tells the clients of both eras."""
+    watch = client.stream_method(channel, WATCH, change_service_pb2.WatchChangesResponse)
+    heard = Changes(watch, timing.changes_pause_seconds)
+    heard.hearers += [watches.tell, subscriptions.tell]
+    return heard
 
 
 def _handoffs(

@@ -72,6 +72,9 @@ class Channel(Protocol):
     async def deliver(self, session_id: str, message: bytes) -> bool:
         """Sends a message on the session's stream, and on no other. False where none is open."""
 
+    async def listening(self) -> list[Session]:
+        """The sessions that hold a stream here."""
+
     async def end_streams(self) -> None:
         """Ends every stream held here, because this program stops."""
 
@@ -123,6 +126,7 @@ class MemoryChannel:
             return False
         session.asked.clear()
         session.parked.clear()
+        session.watched.clear()
         own = self._by_key[session.key_id]
         del own[session_id]
         if not own:
@@ -165,6 +169,10 @@ class MemoryChannel:
         """Sends on the session's stream."""
         stream = self._streams.get(session_id)
         return stream is not None and stream.put(message)
+
+    async def listening(self) -> list[Session]:
+        """Those of the streams that are held now."""
+        return [stream.session for stream in self._streams.values()]
 
     async def end_streams(self) -> None:
         """Ends every stream."""

@@ -70,5 +70,6 @@ class Timing:
     handoff_pause_seconds: float = limits.HANDOFF_PAUSE_SECONDS
     task_pause_seconds: float = limits.TASK_FOLLOW_PAUSE_SECONDS
     task_away_seconds: float = limits.TASK_WAIT_AWAY_SECONDS
+    changes_pause_seconds: float = limits.CHANGES_PAUSE_SECONDS
     stall_seconds: float = limits.HTTP_SEND_STALL_SECONDS
     drain_seconds: float = limits.HTTP_DRAIN_SECONDS

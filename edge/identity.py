@@ -10,6 +10,8 @@ VERSION = "0.1.0"
 
 # What a client may use. A family of methods that is not named here is answered as unknown, in both eras.
 CAPABILITIES: dict[str, Any] = {"tools": {}}
+# What is said of a list where changes of it are told.
+LIST_CHANGED: dict[str, Any] = {"listChanged": True}
 
 INSTRUCTIONS = (
     "Reads of litigation matters, each with its attestation. In every answer: provenance_ids are the rows it came from; "

@@ -12,6 +12,7 @@ from google.protobuf.message import Message as Proto
 from edge import eras, identity, jsonrpc, session_talk, sessions, streams
 from edge.call import ToolCalls
 from edge.caller import Caller
+from edge.changes import Watches
 from edge.channel import Channel, Full
 from edge.config import Timing
 from edge.errors import REQUEST_CANCELLED, Fault
@@ -63,6 +64,15 @@ class Method:
     forwards: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is offered where there is a program for it."""
+
+    links: LinkRequests | None = None
+    tasks: SessionTasks | None = None
+    watches: Watches | None = None
+
+
 class Legacy:
     """Serves the era. What it cannot do it does not advertise, and answers as unknown."""
 
@@ -74,11 +84,11 @@ class Legacy:
         now: Now,
         timing: Timing,
         families: Sequence[Family] = (),
-        links: LinkRequests | None = None,
-        tasks: SessionTasks | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self._toolbox, self._calls, self._channel, self._now, self._timing = toolbox, calls, channel, now, timing
-        self._links, self._tasks = links, tasks
+        beside = beside or Beside()
+        self._links, self._tasks, watches = beside.links, beside.tasks, beside.watches
         self._methods = {
             "ping": Method(self._ping),
             "tools/list": Method(self._list_tools),
@@ -88,6 +98,10 @@ class Legacy:
         self._families = families
         for family in families:
             self._methods |= {name: Method(self._of_family(serve), forwards=True) for name, serve in family.methods.items()}
+        self._tools = identity.LIST_CHANGED if watches is not None else {}
+        if watches is not None:
+            watching = {"resources/subscribe": watches.subscribe, "resources/unsubscribe": watches.unsubscribe}
+            self._methods |= {name: Method(self._of_session(serve), forwards=True) for name, serve in watching.items()}
         self._notifications: dict[str, Callable[[Turn], None]] = {"notifications/cancelled": self._cancelled}
 
     async def post(self, exchange: Exchange, caller: Caller, tree: Any, accepts: Accepts, extra: tuple[Header, ...] = ()) -> Answer | None:
@@ -259,7 +273,7 @@ class Legacy:
         return call.checked(await self._calls.call(turn.caller, turn.params, revision, call, talking))
 
     def _offered(self, revision: Revision) -> dict[str, Any]:
-        offered: dict[str, Any] = identity.CAPABILITIES | {"logging": {}}
+        offered: dict[str, Any] = identity.CAPABILITIES | {"tools": self._tools, "logging": {}}
         for family in self._families:
             offered |= family.capabilities(revision)
         return offered
@@ -270,6 +284,17 @@ class Legacy:
 
     def _of_family(self, serve: Serve) -> Callable[[Turn], Awaitable[Any]]:
         return lambda turn: served(serve, Asked(turn.caller, turn.params, REVISIONS[turn.session.version], self._talk(turn)))
+
+    def _of_session(self, serve: Callable[[Session, Asked], Awaitable[Any]]) -> Callable[[Turn], Awaitable[Any]]:
+        """A method of a family that is about the session itself."""
+
+        async def run(turn: Turn) -> Any:
+            async def in_session(asked: Asked) -> Any:
+                return await serve(turn.session, asked)
+
+            return await self._of_family(in_session)(turn)
+
+        return run
 
     @staticmethod
     def _talk(turn: Turn) -> SessionTalk:

@@ -73,7 +73,9 @@ class Modern:
         self._seals, self._timing = seals, timing
         self._subscriptions = subscriptions
         modern = REVISIONS[eras.MODERN_VERSIONS[0]]
-        self._offered = identity.CAPABILITIES | (CAPABILITY if tasks is not None else {})
+        changing = subscriptions is not None and subscriptions.changing
+        tools_said = identity.CAPABILITIES | ({"tools": identity.LIST_CHANGED} if changing else {})
+        self._offered = tools_said | (CAPABILITY if tasks is not None else {})
         for family in families:
             self._offered = self._offered | family.capabilities(modern)
         self._served = {name: serve for family in families for name, serve in family.methods.items()}
@@ -158,7 +160,8 @@ class Modern:
         wanted = self._subscriptions.read(turn.params, declared(turn.capabilities))
         if not turn.accepts.sse:
             raise refuse(406, "A subscription is answered with text/event-stream only.", id_=turn.request.id)
-        await self._subscriptions.listen(turn.exchange, turn.caller, turn.request.id, wanted, turn.extra)
+        asked = Asked(turn.caller, turn.params, REVISIONS[turn.version], self._talk(turn, None))
+        await self._subscriptions.listen(turn.exchange, asked, turn.request.id, wanted, turn.extra)
         return STREAMED
 
     async def _on_task(self, turn: Turn) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf.message import Message
 from substrate.prompts.v1 import prompt_service_pb2 as pb
 
-from edge import talk
+from edge import identity, talk
 from edge.errors import Fault
 from edge.families import Asked, Serve
 from edge.jsonrpc import INVALID_PARAMS
@@ -26,7 +26,8 @@ _ONE_PAGE = "Unknown cursor: the list has one page."
 class Prompts:
     """Serves prompts/list, prompts/get and completion/complete."""
 
-    def __init__(self, method: Callable[[str, type[Message]], Method]) -> None:
+    def __init__(self, method: Callable[[str, type[Message]], Method], changing: bool = False) -> None:
+        self._said = identity.LIST_CHANGED if changing else {}
         self._list = method(f"{SERVICE}ListPrompts", pb.ListPromptsResponse)
         self._get = method(f"{SERVICE}GetPrompt", pb.GetPromptResponse)
         self._complete = method(f"{SERVICE}CompletePrompt", pb.CompletePromptResponse)
@@ -38,7 +39,7 @@ class Prompts:
 
     def capabilities(self, _revision: Revision) -> dict[str, Any]:
         """What is said of them."""
-        return {"prompts": {}, "completions": {}}
+        return {"prompts": self._said, "completions": {}}
 
     async def _listed(self, asked: Asked) -> Any:
         if asked.params.get("cursor") is not None:

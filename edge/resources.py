@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from substrate.auth.v1 import auth_service_pb2
 from substrate.tools.v1 import exchange_pb2
 
+from edge import identity
 from edge.call import ToolCalls
 from edge.errors import Fault
 from edge.families import Asked, Serve
@@ -59,18 +60,19 @@ class Address:
 class Resources:
     """Serves resources/list, resources/templates/list and resources/read."""
 
-    def __init__(self, calls: ToolCalls, cards: Iterable[Card]) -> None:
+    def __init__(self, calls: ToolCalls, cards: Iterable[Card], changing: bool = False) -> None:
         self._calls = calls
+        self._said = identity.LIST_CHANGED | {"subscribe": True} if changing else {}
         self._addresses = [Address.of(card) for card in cards]
 
     @property
     def methods(self) -> Mapping[str, Serve]:
         """By name."""
-        return {"resources/list": self._listed, "resources/templates/list": self._templates, "resources/read": self._read}
+        return {"resources/list": self._listed, "resources/templates/list": self._templates, "resources/read": self.read}
 
     def capabilities(self, _revision: Revision) -> dict[str, Any]:
         """What is said of them."""
-        return {"resources": {}}
+        return {"resources": self._said}
 
     async def _listed(self, asked: Asked) -> Any:
         principal = await asked.caller.authenticate()
@@ -113,18 +115,24 @@ class Resources:
         known = [a for a in self._addresses if a.places and a.open_to(principal)]
         return asked.revision.listed({"resourceTemplates": [_template(a, asked.revision) for a in known]})
 
-    async def _read(self, asked: Asked) -> Any:
+    async def read(self, asked: Asked) -> Any:
+        """What stands at the address that a request names."""
         uri = asked.params.get("uri")
         if not isinstance(uri, str):
             raise Fault(INVALID_PARAMS, "uri must be a string: an address of resources/list.")
+        answer = await self.answer_at(asked, uri)
+        address, _ = self._found(uri)
+        return answer if isinstance(answer, dict) else asked.revision.listed({"contents": _contents(address, uri, answer)})
+
+    async def answer_at(self, asked: Asked, uri: str) -> Message | dict[str, Any]:
+        """The answer of the tool at an address, as the key behind the request gets it."""
         address, bound = self._found(uri)
         try:
-            answer = await self._answer(address, asked, bound)
+            return await self._answer(address, asked, bound)
         except Refusal as refusal:
             if refusal.fields:  # what stands in the address cannot be an id
                 raise unknown(uri) from None
             raise
-        return answer if isinstance(answer, dict) else asked.revision.listed({"contents": _contents(address, uri, answer)})
 
     def _found(self, uri: str) -> tuple[Address, dict[str, str]]:
         if len(uri) <= limits.URI_MAX_CHARS:

@@ -93,6 +93,9 @@ STREAM_BACKLOG_MAX = 100  # messages that wait for one slow reader
 STREAM_RETRY_SECONDS = 30.0  # when to come back after a stream made room
 HEARTBEAT_SECONDS = 10.0
 REAUTHORIZE_SECONDS = 30.0
+RESOURCES_WATCHED_MAX = 50  # addresses that one session, or one subscription, watches
+CHANGES_PAUSE_SECONDS = 1.0  # the first pause before changes are listened for again; grows
+CHANGES_PAUSE_MAX_SECONDS = 15.0
 LIST_TTL_SECONDS = 300.0  # how long a client may keep a tool list
 
 # The edge: links to the approval page

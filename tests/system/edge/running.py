@@ -12,13 +12,14 @@ import uvloop
 
 from edge import app
 from edge.channel import MemoryChannel
-from edge.config import Backends, EdgeConfig, Handoff, Http, Timing
+from edge.config import Backends, EdgeConfig, Handoff, Http, Offers, Timing
 from kit import catalogue, listener
 from kit.catalogue import Catalogue
 from kit.clock import Clock, system_clock
 from tests.poll import until
 from tests.system.edge.world import Backend, World
 
+NOTHING = Offers()
 Value = TypeVar("Value")
 
 
@@ -90,11 +91,13 @@ class Site:
         behind = self.backend
         return Backends(behind.auth_address, behind.reads_address, behind.proposals_address, behind.tasks_address)
 
-    def settings(self, backends: Backends | None = None, handoff: Handoff | None = None, **http: Any) -> EdgeConfig:
+    def settings(
+        self, backends: Backends | None = None, handoff: Handoff | None = None, offers: Offers = NOTHING, **http: Any
+    ) -> EdgeConfig:
         """Configuration of an edge in front of this backend."""
         behind = self.backend
         backends = backends or Backends(behind.auth_address, behind.reads_address, behind.proposals_address)
-        return EdgeConfig(Http(listen="127.0.0.1:0", **http), behind.tls("edge"), backends, handoff or Handoff())
+        return EdgeConfig(Http(listen="127.0.0.1:0", **http), behind.tls("edge"), backends, handoff or Handoff(), offers)
 
     @contextmanager
     def edge(

@@ -1,7 +1,7 @@
 """What stands behind the edge in these tests: auth, reads and proposals over real gRPC, on a world that a test can change."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ import grpc
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from substrate.auth.v1 import auth_service_pb2 as auth
+from substrate.changes.v1 import change_service_pb2  # noqa: F401 - its service is bound by name
 from substrate.common.v1 import attestation_pb2, error_reason_pb2
 from substrate.reads.v1 import matters_pb2
 
@@ -23,6 +24,7 @@ from tests.system.edge.ledger import Ledger
 from tests.system.edge.runs import Runs
 
 CASE = "11111111-1111-4111-8111-111111111111"
+CHANGES = "substrate.changes.v1.ChangeService"
 Answer = Callable[[Any], Awaitable[Message]]
 
 
@@ -50,6 +52,7 @@ class World:
     cancelled: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     runs: Runs = field(default_factory=Runs)
+    changes: set[asyncio.Queue[Message | None]] = field(default_factory=set)
 
     def new_key(self, owner: str = "ada") -> Known:
         """A key that works."""
@@ -112,7 +115,7 @@ class Backend:
     def _server(self, name: str) -> tuple[grpc.aio.Server, str]:
         tls = self.tls(name)
         ca, key, cert = (Path(f).read_bytes() for f in (tls.ca_file, tls.key_file, tls.cert_file))
-        made = grpc.aio.server(interceptors=[callers.CallerGate(callers.load(name))])
+        made = grpc.aio.server(interceptors=[callers.CallerGate({**callers.load(name), CHANGES: frozenset({"edge.substrate"})})])
         port = made.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, cert)], ca, True))
         return made, f"127.0.0.1:{port}"
 
@@ -127,6 +130,7 @@ class Backend:
         self._auth.add_generic_rpc_handlers((server.handlers("substrate.auth.v1.AuthService", judged, None),))
         reads: dict[str, server.Handler] = {"ListMatters": self._list_matters, "GetMatter": self._get_matter}
         self._reads.add_generic_rpc_handlers((server.handlers("substrate.reads.v1.MatterService", reads, self._authority),))
+        self._reads.add_generic_rpc_handlers((server.handlers(CHANGES, {"WatchChanges": self._watch_changes}, None),))
         for service, methods in self._world.ledger.services().items():
             self._proposals.add_generic_rpc_handlers((server.handlers(service, methods, self._authority),))
         for service, methods in self._world.runs.services().items():
@@ -162,6 +166,17 @@ class Backend:
 
     async def _authorize_batch(self, request: auth.AuthorizeBatchRequest, call: server.Call) -> Message:
         return auth.AuthorizeBatchResponse(responses=[await self._authorize(r, call) for r in request.requests])
+
+    async def _watch_changes(self, _request: Message, _call: server.Call) -> AsyncIterator[Message]:
+        """Tells what the test says, and breaks off where it says None."""
+        queue: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._world.changes.add(queue)
+        try:
+            while (said := await queue.get()) is not None:
+                yield said
+            raise unavailable()
+        finally:
+            self._world.changes.discard(queue)
 
     async def _list_matters(self, request: matters_pb2.ListMattersRequest, _call: server.Call) -> Message:
         rows = self._world.rows
