@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kit import catalogue
 from kit.catalogue import Tool
+from kit.schema import spoken
 
 TIMESTAMP = "google.protobuf.Timestamp"
 ATTESTATION = "substrate.common.v1.Attestation"
@@ -21,7 +22,7 @@ UNREADABLE = 3
 
 def fill(message: Any, draw: Any, depth: int = 0) -> None:
     """Fills a message with anything that its types allow."""
-    for field in message.DESCRIPTOR.fields:
+    for field in spoken(message.DESCRIPTOR):
         if field.is_repeated:
             for _ in range(draw(st.integers(0, 2)) if depth < 4 else 0):
                 if field.message_type is not None:
@@ -68,7 +69,7 @@ def oracle(message: Message) -> dict[str, Any]:
 
 def deviate(message: Any, tree: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for field in message.fields:
+    for field in spoken(message):
         value = tree.get(field.name)
         if field.enum_type is not None:
             enum = field.enum_type
