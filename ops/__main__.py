@@ -30,6 +30,8 @@ TOOLS = {
     "bench": (["-m", "tests.bench"], "measure"),
     "conformance": (["-m", "tests.conformance"], "hold the edge against the official suite of the protocol"),
 }
+# How the whole of the tests is run: a file stays on one process, so that what a file shares is made once.
+PARALLEL = ["-n", str(max(2, min(os.cpu_count() or 2, 4))), "--dist", "loadfile"]
 EXAMPLE = """example:
   ./run up --detach && ./run call list_matters --args '{}'
 
@@ -72,7 +74,8 @@ def _command(arguments: list[str]) -> int:
 
 def _tool(name: str, rest: list[str]) -> int:
     """Run a development tool from the root of the repository; pytest's own exit codes become ours."""
-    code = subprocess.call([sys.executable, *TOOLS[name][0], *rest], cwd=ROOT)
+    whole = PARALLEL if name == "test" and not rest else []
+    code = subprocess.call([sys.executable, *TOOLS[name][0], *whole, *rest], cwd=ROOT)
     if name == "test" and code == 4:  # pytest: wrong usage
         return 2
     return min(code, 1) if name == "test" and code > 0 else code

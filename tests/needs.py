@@ -4,6 +4,7 @@ import os
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("needs"):
         if _in_ci() and not _there(str(marker.args[0])):
             pytest.fail(f"{marker.args[0]} is not on this machine, and CI runs every suite", pytrace=False)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of a run on several processes hands on what it left out: each collects everything, so each knows it all."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["not_run"] = [[*which, count] for which, count in session.config.stash.get(_NOT_RUN, Counter()).items()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes what a worker handed on."""
+    not_run = node.config.stash.setdefault(_NOT_RUN, Counter())
+    for suite, tool, count in getattr(node, "workeroutput", {}).get("not_run", ()):
+        not_run[suite, tool] = count
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
