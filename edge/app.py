@@ -122,6 +122,7 @@ def build(
                 stack.push_async_callback(kept.close)
             if tasks is not None:
                 stack.push_async_callback(tasks.news.close)
+            stack.push_async_callback(legacy.resuming.close)
             if changes is not None:
                 stack.push_async_callback(_cancelled, asyncio.create_task(changes.run()))
             sweeper = asyncio.create_task(_sweep(memory, tasks.news if tasks else None, timing.session_sweep_seconds))
@@ -129,8 +130,7 @@ def build(
             yield
 
     neighbours = _neighbours(authorization, Readiness(channels, now))
-    if handoffs is not None:
-        neighbours.append(Route(PAGE, approve(settings.handoff.approvals_url), methods=["GET"]))
+    neighbours += [] if handoffs is None else [Route(PAGE, approve(settings.handoff.approvals_url), methods=["GET"])]
     routes = [Route(ENDPOINT, endpoint), Route(f"{ENDPOINT}/", endpoint), *neighbours]
     app = Starlette(routes=routes, lifespan=lifespan)
     app.router.redirect_slashes = False  # clients lose their body or their key on a redirect

@@ -17,6 +17,8 @@ class Full(Exception):
 class Stream:
     """A held stream: messages for the client, in order, until someone ends it."""
 
+    framed = False  # whether its messages are events already
+
     def __init__(self) -> None:
         self.retry_seconds: float | None = None
         self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -127,6 +129,7 @@ class MemoryChannel:
         session.asked.clear()
         session.parked.clear()
         session.watched.clear()
+        session.replays.clear()
         own = self._by_key[session.key_id]
         del own[session_id]
         if not own:

@@ -21,6 +21,7 @@ from edge.handoff import Called
 from edge.http import ACCEPTED, Answer, Exchange, Header, refuse
 from edge.link_requests import LinkRequests
 from edge.negotiation import Accepts
+from edge.resuming import Replay, Resuming
 from edge.revisions import REVISIONS, Revision
 from edge.session_talk import SessionTalk
 from edge.sessions import Capabilities, Session
@@ -45,6 +46,7 @@ class Turn:
     before: list[bytes] | None = None
     links: LinkRequests | None = None
     tell: Tell | None = None
+    pause: Callable[[int], None] | None = None
 
     async def resume(self, _tool: Tool, _request: Proto) -> None:
         """No call of this era is the second half of another."""
@@ -88,6 +90,7 @@ class Legacy:
     ) -> None:
         self._toolbox, self._calls, self._channel, self._now, self._timing = toolbox, calls, channel, now, timing
         beside = beside or Beside()
+        self.resuming = Resuming(timing)
         self._links, self._tasks, watches = beside.links, beside.tasks, beside.watches
         self._methods = {
             "ping": Method(self._ping),
@@ -113,6 +116,13 @@ class Legacy:
             return await self._initialize(exchange, caller, message, accepts)
         session = await self._session(exchange, caller, getattr(message, "id", None))
         before: list[bytes] | None = [] if accepts.sse else None
+        if isinstance(message, jsonrpc.Request) and self._resumes(session, message, accepts):
+
+            async def work(replay: Replay) -> bytes:
+                with session.in_use(self._now):
+                    return await self._request(Turn(session, caller, message.params, tell=replay.tell, pause=replay.pause), message)
+
+            return await self.resuming.answer(exchange, accepts, (session, caller), work, message.id, extra)
         with session.in_use(self._now):
             if isinstance(message, jsonrpc.Request) and self._talks(message):
                 waiting = Waiting(exchange, accepts, self._timing, extra)
@@ -124,6 +134,11 @@ class Legacy:
     def _talks(self, message: jsonrpc.Request) -> bool:
         """Whether there may be something to say before the answer."""
         return message.method == WAITS or (message.method == "tools/call" and self._calls.talks(message.params.get("name")))
+
+    def _resumes(self, session: Session, message: jsonrpc.Request, accepts: Accepts) -> bool:
+        """Whether its client can lose the stream and come back for the rest."""
+        able = accepts.sse and REVISIONS[session.version].resumes and message.method == "tools/call"
+        return able and self._talks(message) and self.resuming.room(session)
 
     async def _message(self, session: Session, caller: Caller, message: jsonrpc.Message, before: list[bytes] | None = None) -> bytes | None:
         """The answer to one message; None where it gets none."""
@@ -238,8 +253,9 @@ class Legacy:
             raise refuse(406, "A GET is answered with text/event-stream only.")
         await caller.authenticate()
         session = await self._session(exchange, caller, None)
-        if exchange.all("last-event-id"):
-            raise refuse(400, "Unknown Last-Event-ID: events of this server carry no ids.")
+        if (event_id := exchange.one("last-event-id")) is not None:
+            await self._resume(exchange, session, caller, event_id, extra)
+            return
         try:
             stream = await self._channel.hold(session)
         except Full:
@@ -249,6 +265,14 @@ class Legacy:
                 await streams.hold(exchange, stream, caller, self._timing, extra)
         finally:
             await self._channel.release(stream)
+
+    async def _resume(self, exchange: Exchange, session: Session, caller: Caller, event_id: str, extra: tuple[Header, ...]) -> None:
+        """Goes on with the stream of a call, and with no other."""
+        reader = self.resuming.find(session, event_id)
+        if reader is None:
+            raise refuse(400, "Unknown Last-Event-ID: no event of this session has it, or what followed is no longer kept. Call again.")
+        with session.in_use(self._now):
+            await streams.hold(exchange, reader, caller, self._timing, extra)
 
     async def delete(self, exchange: Exchange, caller: Caller) -> Answer:
         """Ends the session. What still runs in it finishes, and cannot bring it back."""
@@ -299,7 +323,7 @@ class Legacy:
     @staticmethod
     def _talk(turn: Turn) -> SessionTalk:
         ear = Ear(turn.tell, progress_token(turn.params), turn.session.log_floor)
-        return SessionTalk(turn.session, turn.tell, ear)
+        return SessionTalk(turn.session, turn.tell, ear, turn.pause)
 
     def _cancelled(self, turn: Turn) -> None:
         turn.session.cancel(turn.params.get("requestId"))

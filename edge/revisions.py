@@ -21,6 +21,7 @@ class Revision:
     structured: bool = True  # title, outputSchema, structuredContent: since 2025-06-18
     tasks: bool = False  # tasks that a client asks for, and execution.taskSupport: 2025-11-25 alone; the stateless era has an extension
     links: bool = False  # a request of the server to open a link: 2025-11-25 alone; the stateless era asks in its results
+    resumes: bool = False  # events have ids, and an empty one may go first: 2025-11-25 alone
     batches: bool = False  # several messages a body: 2025-03-26 alone
 
     @property
@@ -49,7 +50,7 @@ REVISIONS = {
     revision.version: revision
     for revision in (
         Revision("2026-07-28", modern=True),
-        Revision("2025-11-25", tasks=True, links=True),
+        Revision("2025-11-25", tasks=True, links=True, resumes=True),
         Revision("2025-06-18"),
         Revision("2025-03-26", structured=False, batches=True),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ class SessionTalk:
     session: Session
     tell: Tell | None
     ear: Ear
+    pause: Callable[[int], None] | None = None  # for whoever can hang up and come back
     _rounds: int = 0
 
     async def given(self, _path: str, _request: Message) -> pb.Given:
@@ -72,6 +74,8 @@ class SessionTalk:
 
     async def hear(self, event: pb.Event) -> None:
         """News on the stream of the call."""
+        if event.WhichOneof("kind") == "interlude" and self.pause is not None:
+            self.pause(event.interlude.retry_ms)
         await self.ear.hear(event)
 
 

@@ -98,6 +98,7 @@ class Session:
     parked: dict[tuple[str, str], Parked] = field(default_factory=dict)  # by task and key of the question
     waiting: dict[str, asyncio.Future[dict[str, Any]]] = field(default_factory=dict)  # questions of calls, by the id of our request
     watched: dict[str, Callable[[], Awaitable[bool]]] = field(default_factory=dict)  # by address: whether its key may still hear of it
+    replays: dict[str, object] = field(default_factory=dict)  # what calls said that a client may come back for
     log_floor: int = 0  # the least severity that its client wants to hear of
 
     def owned_by(self, key: ApiKey) -> bool:

@@ -81,7 +81,7 @@ async def _write(exchange: Exchange, stream: Stream, timing: Timing, first: byte
                 continue
             if message is None:
                 break
-            data = event(message)
+            data = message if stream.framed else event(message)
         if stream.retry_seconds is not None:
             async with asyncio.timeout(timing.stall_seconds):
                 await exchange.part(b"retry: %d\n\n" % (stream.retry_seconds * 1000))

@@ -33,7 +33,7 @@ class Waiting:
                     await self._say(streams.KEEPALIVE)
             if not self._begun:
                 return streams.whole(working.result(), self._accepts)
-            await self._say(streams.event(_told(working, id_)))
+            await self._say(streams.event(told(working, id_)))
             await self._exchange.end()
         finally:
             working.cancel()
@@ -56,7 +56,8 @@ class Waiting:
             raise Disconnected from None
 
 
-def _told(working: asyncio.Task[bytes], id_: jsonrpc.Id) -> bytes:
+def told(working: asyncio.Task[bytes], id_: jsonrpc.Id) -> bytes:
+    """The answer of work that is done, or its refusal as one."""
     try:
         return working.result()
     except Refusal as refusal:
