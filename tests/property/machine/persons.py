@@ -166,7 +166,7 @@ class PersonRules(AgentRules):
         )
         guard = guard and self._steps_up(p, person, decision, step)
         assert (verdict.status is Status.RECORDED) == guard, (verdict.status, way)
-        if verdict.status is Status.ALREADY_RECORDED:
+        if verdict.status is Status.ALREADY_RECORDED and not p.forged:  # of a forged row nothing was recorded, and nothing comes of it
             assert (p.decided_as, p.nonce_hash) == ((decision, reason), hashed)
         self.ran("decide", guard)
         if guard:
