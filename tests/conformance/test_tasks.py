@@ -95,7 +95,7 @@ class Session:
         body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
         async with self._http.stream("POST", self._url, json=body, headers=self._headers) as stream:
             async for line in stream.aiter_lines():
-                message = json.loads(line.removeprefix("data: ")) if line.startswith(("data: ", "{")) else {}
+                message = json.loads(line.removeprefix("data: ")) if line.startswith(("data: {", "{")) else {}
                 if "method" in message and "id" in message:
                     questions.append(message)
                     if len(questions) <= answers:

@@ -105,9 +105,17 @@ def _nulls(node: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return [found for key, value in items for found in _nulls(value, (*path, key))]
 
 
+def _last(answer: httpx.Response) -> Any:
+    """The message that a request ends with: alone, or after the comments of a stream that was held while it took its time."""
+    if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+        return answer.json()
+    told = [e.partition("data: ")[2] for e in answer.text.split("\n\n") if "data: " in e]
+    return json.loads(told[-1])
+
+
 def error(answer: httpx.Response, status: int, code: int) -> dict[str, Any]:
     """The JSON-RPC error of an answer."""
-    body: dict[str, Any] = answer.json()
+    body: dict[str, Any] = _last(answer)
     assert (answer.status_code, body["error"]["code"]) == (status, code), (answer.status_code, answer.text)
     assert body.get("id", 0) is not None
     return body
