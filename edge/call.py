@@ -11,7 +11,6 @@ import orjson
 from google.protobuf.message import Message
 from substrate.tools.v1 import exchange_pb2
 
-from edge import talk
 from edge.caller import Caller
 from edge.errors import Fault, Treatment, internal_of, tool_result, treatment
 from edge.handoff import Called
@@ -86,7 +85,7 @@ class ToolCalls:
         given = await talking.given(tool.path, request)
         while tool.asks_first:
             given.asking_only = True
-            asking = talk.asked("asking" if tool.streams else tool.asking, await self._once(tool, request, given, caller, talking))
+            asking = results.asked(tool.asking, await self._once(tool, request, given, caller, talking))
             given.asking_only = False
             if asking is None:
                 break
@@ -101,7 +100,7 @@ class ToolCalls:
         given = await talking.given(tool.path, request) if tool.given is not None else None
         while True:
             answer = await self._once(tool, request, given, caller, talking)
-            asking = talk.asked("asking" if tool.streams else tool.asking, answer)
+            asking = results.asked(tool.asking, answer)
             if asking is None:
                 return answer
             told = await talking.ask(tool.path, request, asking)

@@ -41,13 +41,13 @@ class Family(Protocol):
         """What is said of them before the first request."""
 
 
-def fault(refusal: Refusal) -> Fault:
+def fault(refusal: Refusal, code: int = INVALID_PARAMS) -> Fault:
     """The error of a refused request that is no tool call. A key that is no longer good is no error but a challenge."""
     if refusal.reason == reasons.ERROR_REASON_UNAUTHENTICATED:
         raise refusal
     if treatment(refusal) is Treatment.INTERNAL:
         return internal_of(refusal)
-    code = INTERNAL_ERROR if refusal.reason == reasons.ERROR_REASON_UNAVAILABLE else INVALID_PARAMS
+    code = INTERNAL_ERROR if refusal.reason == reasons.ERROR_REASON_UNAVAILABLE else code
     return Fault(code, refusal.message, tool_result(refusal)["_meta"][REFUSAL_META])
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from google.protobuf.message import Message
 from substrate.prompts.v1 import prompt_service_pb2 as pb
 
-from edge import identity, talk
+from edge import identity
 from edge.errors import Fault
 from edge.families import Asked, Serve
 from edge.jsonrpc import INVALID_PARAMS
 from edge.revisions import Revision
-from kit import limits
+from kit import limits, results
 from kit.client import Method
 from kit.results import block
 
@@ -53,7 +53,7 @@ class Prompts:
         while True:
             made = pb.GetPromptRequest(name=request.name, arguments=request.arguments, given=given)
             answer: Any = await self._get(made, metadata=asked.caller.metadata)
-            if (asking := talk.asked("asking", answer)) is None:
+            if (asking := results.asked("asking", answer)) is None:
                 return asked.revision.result(_told(answer))
             told = await asked.talk.ask(f"{SERVICE}GetPrompt", request, asking)
             if isinstance(told, dict):

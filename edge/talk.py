@@ -74,11 +74,6 @@ def missing(questions: Iterable[pb.Question], capabilities: Capabilities) -> dic
     return found
 
 
-def asked(name: str | None, answer: Message) -> pb.Asking | None:
-    """What an answer asks, in the field of this name, in place of being one."""
-    return getattr(answer, name) if name is not None and answer.HasField(name) else None
-
-
 def progress_token(params: Mapping[str, Any]) -> jsonrpc.Id | None:
     """The token that news of progress carry; None where the client wants none."""
     meta = params.get("_meta")

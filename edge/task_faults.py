@@ -9,12 +9,12 @@ from typing import Any
 
 from substrate.common.v1 import error_reason_pb2 as reasons
 
+from edge import families
 from edge.caller import Caller
-from edge.errors import Fault, Treatment, internal, internal_of, tool_result, treatment
-from edge.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
+from edge.errors import Fault, internal
+from edge.jsonrpc import INVALID_PARAMS, INVALID_REQUEST
 from edge.task_status import UnknownStatus
 from kit.errors import Refusal
-from kit.results import REFUSAL_META
 
 log = logging.getLogger(__name__)
 ABSENT = "Task not found: it is unknown to this key, or its time is over."
@@ -27,18 +27,11 @@ def absent() -> Fault:
 
 
 def fault(refusal: Refusal) -> Fault:
-    """The error of a refused request on tasks. A key that is no longer good is no error but a challenge."""
-    if refusal.reason == reasons.ERROR_REASON_UNAUTHENTICATED:
-        raise refusal
+    """The error of a refused request on tasks."""
     if refusal.reason == reasons.ERROR_REASON_NOT_FOUND:
         return absent()
-    if treatment(refusal) is Treatment.INTERNAL:
-        return internal_of(refusal)
-    detail = tool_result(refusal)["_meta"][REFUSAL_META]
-    if refusal.reason == reasons.ERROR_REASON_UNAVAILABLE:
-        return Fault(INTERNAL_ERROR, refusal.message, detail)
     invalid = refusal.reason in (reasons.ERROR_REASON_INVALID_ARGUMENT, reasons.ERROR_REASON_CONFLICT)
-    return Fault(INVALID_PARAMS if invalid else INVALID_REQUEST, refusal.message, detail)
+    return families.fault(refusal, INVALID_PARAMS if invalid else INVALID_REQUEST)
 
 
 def judged(serve: Serve) -> Serve:

@@ -117,7 +117,7 @@ def _tool(method: MethodDescriptor, option: tools_pb2.ToolOptions, comments: dic
         arguments_schema=option.arguments_schema,
         asks_first=option.asks_first,
         given=field_of(method.input_type, exchange_pb2.Given.DESCRIPTOR),
-        asking=field_of(method.output_type, exchange_pb2.Asking.DESCRIPTOR),
+        asking=field_of(CONTENT if method.server_streaming else method.output_type, exchange_pb2.Asking.DESCRIPTOR),
         request=method.input_type,
         response=method.output_type,
         request_class=message_factory.GetMessageClass(method.input_type),

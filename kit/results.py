@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 import orjson
+from google.protobuf.message import Message
 from substrate.common.v1 import error_reason_pb2 as reasons
 from substrate.tools.v1 import exchange_pb2
 
@@ -69,6 +70,11 @@ def answered(data: bytes, *, structured: bool = True) -> dict[str, Any]:
 def free(content: exchange_pb2.Content) -> dict[str, Any]:
     """Free content as a result: its blocks in order, and isError only where it failed."""
     return {"content": [block(part) for part in content.blocks]} | ({"isError": True} if content.is_error else {})
+
+
+def asked(name: str | None, answer: Message) -> exchange_pb2.Asking | None:
+    """What an answer asks, in the field of this name, in place of being one."""
+    return getattr(answer, name) if name is not None and answer.HasField(name) else None
 
 
 def block(part: exchange_pb2.Block) -> dict[str, Any]:

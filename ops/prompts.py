@@ -9,9 +9,8 @@ from pathlib import Path
 
 from kit import db, prompts
 from kit.prompts import Prompt
-from ops import cli
+from ops import as_owner, cli
 from ops.cli import OperatorError
-from ops.database import OWNER, dsn_file
 from ops.layout import ROOT, DataDir
 
 FOLDER = ROOT / "services" / "reads" / "prompts"
@@ -57,11 +56,7 @@ def main(arguments: list[str]) -> int:
 
 
 async def _run(options: argparse.Namespace, known: dict[str, Prompt], data: DataDir) -> str:
-    path = dsn_file(data.secrets, OWNER)
-    if not path.exists():
-        raise OperatorError("there is no database here yet; start it with ./run up.")
-    connection = await db.connect_one(path.read_text(encoding="utf-8").strip())
-    try:
+    async with as_owner.connected(data) as connection:
         editions = {row["name"]: row for row in await connection.fetch(EDITIONS)}
         if options.action == "list":
             return _table(known, editions)
@@ -73,8 +68,6 @@ async def _run(options: argparse.Namespace, known: dict[str, Prompt], data: Data
             return prompt.text if prompt.locked or row is None or row["text"] is None else str(row["text"])
         text = _text(prompt, options.file) if options.action == "edit" else None
         return await _keep(connection, prompt, text, options.by)
-    finally:
-        await connection.close()
 
 
 async def _keep(connection: db.Connection[db.Record], prompt: Prompt, text: str | None, by: str) -> str:

@@ -7,9 +7,8 @@ from typing import Any
 
 from kit import actions, db
 from kit.visible import visible
-from ops import cli
+from ops import as_owner, cli
 from ops.cli import OperatorError
-from ops.database import OWNER, dsn_file
 from ops.layout import DataDir
 from ops.names import matter_id, matter_names
 
@@ -45,14 +44,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _ask(data: DataDir, statement: str, *values: Any) -> list[db.Record]:
-    path = dsn_file(data.secrets, OWNER)
-    if not path.exists():
-        raise OperatorError("there is no database here yet; start it with ./run up.")
-    connection = await db.connect_one(path.read_text(encoding="utf-8").strip())
-    try:
+    async with as_owner.connected(data) as connection:
         return await connection.fetch(statement, *values)
-    finally:
-        await connection.close()
 
 
 def _list(options: argparse.Namespace, data: DataDir) -> str:

@@ -127,18 +127,12 @@ async def _spoken(events: AsyncIterator[Message], note: Note) -> Message | None:
 def _answered(tool: Tool, answer: Message | None) -> End:
     if answer is None:
         return Broke("FAILED", INTERNAL_MESSAGE)
-    asking = _asking(tool, answer)
+    asking = results.asked(tool.asking, answer)
     if asking is not None:
         return _asked(asking)
     if isinstance(answer, exchange_pb2.Content):
         return Ended(orjson.dumps(results.free(answer)), answer.is_error)
     return Ended(orjson.dumps(results.answered(orjson.dumps(tool.encode(answer)))), is_error=False)
-
-
-def _asking(tool: Tool, answer: Message) -> exchange_pb2.Asking | None:
-    """What an answer asks in place of one."""
-    name = "asking" if isinstance(answer, exchange_pb2.Content) else tool.asking
-    return getattr(answer, name) if name is not None and answer.HasField(name) else None
 
 
 def _asked(asking: exchange_pb2.Asking) -> End:

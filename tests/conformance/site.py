@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from fixture.reads.v1 import jobs_pb2, talks_pb2  # noqa: F401 - their services are bound by name
 from substrate.auth.v1 import auth_admin_service_pb2 as admin_pb
 from substrate.auth.v1 import auth_service_pb2 as auth_pb
 
